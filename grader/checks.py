@@ -1,0 +1,258 @@
+"""What a hidden suite is written with: ``check``, ``expect``, ``compare`` and their kin.
+
+A suite speaks to a submission through the fixture ``lesson`` alone, so that the same suite runs
+on a worker's proxies and on a plainly imported module. Every failure raised here is an object
+that carries its data; putting it into words is the report's business.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import is_hypothesis_test as drawn_by_hypothesis
+
+from grader.equality import same
+
+Test = TypeVar("Test", bound=Callable[..., None])
+
+EXAMPLES = 60
+SETTINGS = settings(
+    max_examples=EXAMPLES,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=False,
+    report_multiple_bugs=False,
+    verbosity=Verbosity.quiet,
+    phases=(Phase.explicit, Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+# Errors that mean a bug in the engine model itself, never a rule that it states.
+_BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a suite says of one of its checks."""
+
+    points: int
+    rule: str
+    needs: tuple[str, ...]
+
+
+class Mismatch(AssertionError):
+    """A call gave ``actual`` where the rule wants ``expected``."""
+
+    def __init__(self, expected: object, actual: object, because: str = "") -> None:
+        super().__init__(f"expected {expected!r}, got {actual!r}. {because}".strip())
+        self.expected, self.actual, self.because = expected, actual, because
+
+
+class Unmet(AssertionError):
+    """A property does not hold; ``facts`` are the values it was judged by."""
+
+    def __init__(self, because: str, facts: dict[str, object]) -> None:
+        super().__init__(f"{because} {facts}" if facts else because)
+        self.because, self.facts = because, facts
+
+
+class WrongError(AssertionError):
+    """A call should have raised ``expected``; it raised ``raised``, or returned ``value``."""
+
+    def __init__(
+        self, expected: str, raised: str | None, message: str, value: object, because: str = ""
+    ) -> None:
+        got = f"{raised}: {message}" if raised else f"{value!r}"
+        super().__init__(f"expected {expected}, got {got}. {because}".strip())
+        self.expected, self.raised, self.message = expected, raised, message
+        self.value, self.because = value, because
+
+
+class Differs(AssertionError):
+    """A call on the submission and the same call on the engine model came out differently.
+
+    ``expected`` and ``actual`` are values, or ``Raised`` where a side raised.
+    """
+
+    def __init__(self, call: str, expected: object, actual: object) -> None:
+        super().__init__(f"{call}: the engine gives {expected!r}, yours {actual!r}")
+        self.call, self.expected, self.actual = call, expected, actual
+
+
+@dataclass(frozen=True)
+class Raised:
+    """Stands for a result when a call raised: the error's class name."""
+
+    type_name: str
+
+
+def check(
+    points: int, rule: str, needs: Iterable[str] = (), examples: int = EXAMPLES
+) -> Callable[[Test], Test]:
+    """Make a test function a check worth ``points``.
+
+    ``rule`` is the heading in the lesson's text under which the rule is stated, ``needs`` names
+    checks of the same suite without which this one would only report the same bug again, and
+    ``examples`` is how many cases Hypothesis draws. The docstring's first line is the title.
+    It stands above ``@given``.
+    """
+
+    def mark(test: Test) -> Test:
+        vars(test)["check"] = Check(points, rule, tuple(needs))
+        if drawn_by_hypothesis(test):
+            return settings(SETTINGS, max_examples=examples)(test)
+        return test
+
+    return mark
+
+
+def expect(actual: object, expected: object, because: str = "") -> None:
+    """Require that a result is exactly what the rule gives, or raise ``Mismatch``.
+
+    >>> expect([1, 2], [1, 2])
+    >>> try:
+    ...     expect((1, 2), [1, 2])
+    ... except Mismatch as mismatch:
+    ...     print(mismatch)
+    expected [1, 2], got (1, 2).
+    """
+    if not same(actual, expected):
+        raise Mismatch(expected, actual, because)
+
+
+def expect_error(call: Callable[[], object], name: str, because: str = "") -> None:
+    """Require that ``call()`` raises the error called ``name`` or one derived from it.
+
+    >>> expect_error(lambda: {}[1], "LookupError")
+    """
+    try:
+        value = call()
+    except Exception as error:
+        names = error_names(error)
+        if name in names:
+            return
+        if not names or "NotImplementedError" in names:
+            raise
+        raise WrongError(name, names[0], str(error), None, because) from error
+    raise WrongError(name, None, "", value, because)
+
+
+def require(condition: bool, because: str, **facts: object) -> None:
+    """Require a property; ``facts`` are the values that let a reader judge it.
+
+    >>> require(2 < 3, "The usage never exceeds one.", usage=0.5)
+    """
+    if not condition:
+        raise Unmet(because, facts)
+
+
+def story(*sentences: str) -> None:
+    """Add sentences to the setting of the current case, to be told if it fails."""
+    _setting.extend(sentences)
+
+
+def begin_story() -> None:
+    """Forget the setting: a new case starts."""
+    _setting.clear()
+
+
+def setting() -> list[str]:
+    """The sentences of the current case so far."""
+    return list(_setting)
+
+
+def compare(theirs: Any, reference: Any) -> Any:
+    """A twin: each call on it is made on the submission's object and on the engine's.
+
+    Equal results are returned, equal errors come back as ``Raised``; anything else raises
+    ``Differs``. Reading an attribute compares its value. A twin may be an argument of a twin's
+    call: each side gets its own half.
+    """
+    return Twin(theirs, reference)
+
+
+class Twin:
+    """See ``compare``; ``theirs`` and ``reference`` are its two halves."""
+
+    def __init__(self, theirs: Any, reference: Any) -> None:
+        self.theirs, self.reference = theirs, reference
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self.reference, name)
+        if not callable(attribute):
+            return _agree(name, lambda: getattr(self.theirs, name), lambda: attribute)
+
+        def call(*args: object, **kwargs: object) -> object:
+            return _agree(
+                _call_text(name, args, kwargs),
+                lambda: getattr(self.theirs, name)(
+                    *(_half(a, "theirs") for a in args),
+                    **{key: _half(a, "theirs") for key, a in kwargs.items()},
+                ),
+                lambda: attribute(
+                    *(_half(a, "reference") for a in args),
+                    **{key: _half(a, "reference") for key, a in kwargs.items()},
+                ),
+            )
+
+        return call
+
+
+def error_names(error: Exception) -> list[str]:
+    """Class name of an error the submission raised, then those of its bases.
+
+    Empty for an error that is not the submission's doing in this sense: a deadline, a death.
+    """
+    if type(error).__module__.startswith("grader.worker."):
+        type_name = getattr(error, "type_name", None)
+        return [type_name, *getattr(error, "bases", ())] if type_name else []
+    if isinstance(error, Mismatch | Unmet | WrongError | Differs):
+        return []
+    return [base.__name__ for base in type(error).__mro__]
+
+
+def _agree(text: str, theirs: Callable[[], object], reference: Callable[[], object]) -> object:
+    expected: object
+    try:
+        expected = reference()
+    except _BUGS:
+        raise
+    except Exception as error:
+        expected = Raised(type(error).__name__)
+    try:
+        actual = theirs()
+    except Exception as error:
+        names = error_names(error)
+        if not names or "NotImplementedError" in names:
+            raise
+        if isinstance(expected, Raised) and expected.type_name in names:
+            return expected
+        _differ(text, expected, Raised(names[0]), error)
+    if isinstance(expected, Raised) or not same(actual, expected):
+        _differ(text, expected, actual, None)
+    return expected
+
+
+def _differ(text: str, expected: object, actual: object, cause: Exception | None) -> NoReturn:
+    raise Differs(text, expected, actual) from cause
+
+
+def _half(argument: object, side: str) -> object:
+    """One side's own copy of an argument, so that neither can change the other's."""
+    if isinstance(argument, Twin):
+        return getattr(argument, side)
+    if isinstance(argument, list):
+        return [_half(item, side) for item in argument]
+    if isinstance(argument, dict):
+        return {key: _half(item, side) for key, item in argument.items()}
+    return set(argument) if isinstance(argument, set) else argument
+
+
+def _call_text(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> str:
+    shown = [repr(argument) for argument in args]
+    return f"{name}({', '.join(shown + [f'{key}={value!r}' for key, value in kwargs.items()])})"
+
+
+_setting: list[str] = []
