@@ -1,0 +1,1 @@
+"""How things are shown to a person; nothing here decides anything."""
