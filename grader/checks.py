@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import is_hypothesis_test as drawn_by_hypothesis
 
 from grader.equality import same
+from grader.handing import hand_in as hand_in
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -148,20 +149,6 @@ def require(condition: bool, because: str, **facts: object) -> None:
         raise Unmet(because, facts)
 
 
-def hand_in(part: object, *methods: str) -> Any:
-    """A part of the engine, to be given to the submission, which may call ``methods`` on it.
-
-    Where the submission is imported plainly this is the part itself; where it runs in a worker,
-    what the runner has named with ``hand_in_as``.
-    """
-    return _handing_in[-1](part, methods)
-
-
-def hand_in_as(wrap: Callable[[object, tuple[str, ...]], Any]) -> None:
-    """From now on, what ``hand_in`` makes of a part and the names of its methods."""
-    _handing_in[:] = [wrap]
-
-
 def story(*sentences: str) -> None:
     """Add sentences to the setting of the current case, to be told if it fails."""
     _setting.extend(sentences)
@@ -273,4 +260,3 @@ def _call_text(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -
 
 
 _setting: list[str] = []
-_handing_in: list[Callable[[object, tuple[str, ...]], Any]] = [lambda part, _methods: part]
