@@ -13,7 +13,17 @@ from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import is_hypothesis_test as drawn_by_hypothesis
 
 from grader.equality import same
-from grader.handing import hand_in as hand_in
+from grader.handing import hand_in
+
+__all__ = [
+    "check",
+    "compare",
+    "expect",
+    "expect_error",
+    "hand_in",
+    "require",
+    "story",
+]
 
 Test = TypeVar("Test", bound=Callable[..., None])
 
