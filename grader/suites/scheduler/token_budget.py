@@ -1,0 +1,421 @@
+"""Hidden suite of ``scheduler/token_budget``."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.checks import check, expect, require, story
+
+PROMPTS = st.lists(st.integers(1, 40), min_size=1, max_size=7)
+SEATS = st.integers(1, 5)
+BUDGETS = st.integers(5, 40)
+THRESHOLDS = st.sampled_from([0, 0, 3, 8])
+FEW = 30
+
+
+@dataclass
+class Known:
+    """What the suite knows of a request, from its arrival and from the steps alone."""
+
+    num_tokens: int
+    output_left: int
+    num_computed_tokens: int = 0
+    drafts: list[int] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> int:
+        return self.num_tokens + len(self.drafts) - self.num_computed_tokens
+
+
+class Drive:
+    """Plays engine and model to a scheduler: one sampled token for each request that is no chunk.
+
+    ``running`` and ``waiting`` are the queues as the rules have them, before the next step.
+    """
+
+    def __init__(
+        self, lesson: Any, prompts: list[int], max_tokens: int = 3, name: str = "r", **limits: Any
+    ) -> None:
+        self.scheduler = lesson.Scheduler(**limits)
+        self.max_model_len = limits.get("max_model_len", 8192)
+        self.requests: dict[str, Known] = {}
+        self.running: list[str] = []
+        self.waiting: list[str] = []
+        for number, num_prompt_tokens in enumerate(prompts):
+            request_id = f"{name}{number}"
+            self.scheduler.add_request(request_id, num_prompt_tokens, max_tokens)
+            self.requests[request_id] = Known(num_prompt_tokens, max_tokens)
+            self.waiting.append(request_id)
+        story("Each step's model samples one token for every request with nothing left to compute.")
+
+    def offer(self, drafts: dict[str, list[int]]) -> None:
+        self.scheduler.update_draft_token_ids(drafts)
+        for request_id, token_ids in drafts.items():
+            self.requests[request_id].drafts = token_ids
+
+    def schedule(self) -> list[tuple[str, int]]:
+        """One call of schedule, as pairs in its order."""
+        step = list(self.scheduler.schedule().num_scheduled_tokens.items())
+        for request_id, num_tokens in step:
+            require(
+                request_id in self.requests,
+                "A step names only requests that were added and have not ended.",
+                request_id=request_id,
+            )
+            require(num_tokens >= 1, "Each entry is at least 1.", step=step)
+            if request_id in self.waiting:
+                self.waiting.remove(request_id)
+                self.running.append(request_id)
+            self.requests[request_id].num_computed_tokens += num_tokens
+        return step
+
+    def answer(self, step: list[tuple[str, int]]) -> None:
+        """The model's answer to a step."""
+        sampled = {}
+        for request_id, _ in step:
+            request = self.requests[request_id]
+            request.drafts = []
+            if request.num_computed_tokens < request.num_tokens:
+                continue
+            sampled[request_id] = [7]
+            request.num_computed_tokens = request.num_tokens
+            request.num_tokens += 1
+            request.output_left -= 1
+            if request.output_left == 0 or request.num_tokens >= self.max_model_len:
+                del self.requests[request_id]
+                self.running.remove(request_id)
+        self.scheduler.update_from_output(sampled)
+
+    def step(self) -> list[tuple[str, int]]:
+        step = self.schedule()
+        self.answer(step)
+        return step
+
+    def steps(self, number: int) -> list[list[tuple[str, int]]]:
+        return [self.step() for _ in range(number)]
+
+    def finish(self, most: int) -> list[list[tuple[str, int]]]:
+        """Steps until nothing is left to do."""
+        steps: list[list[tuple[str, int]]] = []
+        while self.requests:
+            require(
+                len(steps) < most,
+                "Every request ends within as many steps as there are prompt and output tokens.",
+                steps=len(steps),
+                unfinished=list(self.requests),
+            )
+            steps.append(self.step())
+        return steps
+
+
+@check(points=2, rule="Running requests first")
+def test_running_requests_come_first(lesson: Any) -> None:
+    """Running requests are served before waiting ones, each group in its order."""
+    drive = Drive(lesson, [10, 50, 5, 7], max_tokens=4, max_num_seqs=3, max_num_batched_tokens=32)
+    expect(drive.step(), [("r0", 10), ("r1", 22)], "Two prompts are admitted, the second is cut.")
+    expect(drive.step(), [("r0", 1), ("r1", 28), ("r2", 3)], "r2 gets what the running ones leave.")
+    expect(drive.step(), [("r0", 1), ("r1", 1), ("r2", 2)], "Three seats, three running requests.")
+    expect(drive.step(), [("r0", 1), ("r1", 1), ("r2", 1)])
+    expect(drive.step(), [("r1", 1), ("r2", 1), ("r3", 7)], "r0 has ended and r3 takes its seat.")
+
+
+@check(points=1, rule="The budget", examples=FEW)
+@given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
+def test_budget_and_seats_hold(
+    lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
+) -> None:
+    """No step exceeds the budget, and no more than max_num_seqs requests run."""
+    drive = Drive(
+        lesson,
+        prompts,
+        max_num_seqs=seats,
+        max_num_batched_tokens=budget,
+        long_prefill_token_threshold=threshold,
+    )
+    for _ in range(6):
+        step = drive.schedule()
+        total = sum(num_tokens for _, num_tokens in step)
+        require(total <= budget, "A step hands out at most the budget.", total=total, step=step)
+        require(
+            len(drive.running) <= seats,
+            "At most max_num_seqs requests are running.",
+            running=drive.running,
+        )
+        drive.answer(step)
+
+
+@check(points=1, rule="The budget")
+def test_the_smaller_limit_is_the_budget(lesson: Any) -> None:
+    """The budget is the smaller of max_num_scheduled_tokens and max_num_batched_tokens."""
+    small = Drive(
+        lesson, [50], max_num_seqs=2, max_num_batched_tokens=32, max_num_scheduled_tokens=20
+    )
+    expect(small.steps(4), [[("r0", 20)], [("r0", 20)], [("r0", 10)], [("r0", 1)]])
+    large = Drive(
+        lesson, [50, 20], max_num_seqs=2, max_num_batched_tokens=32, max_num_scheduled_tokens=50
+    )
+    expect(large.steps(2), [[("r0", 32)], [("r0", 18), ("r1", 14)]])
+
+
+@check(points=1, rule="The chase", examples=FEW)
+@given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
+def test_each_token_is_computed_once(
+    lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
+) -> None:
+    """The chunks of a prompt add up to its length, and then each step takes one token."""
+    drive = Drive(
+        lesson,
+        prompts,
+        max_num_seqs=seats,
+        max_num_batched_tokens=budget,
+        long_prefill_token_threshold=threshold,
+    )
+    for _ in range(6):
+        wanted = {request_id: request.wanted for request_id, request in drive.requests.items()}
+        step = drive.schedule()
+        for request_id, num_tokens in step:
+            require(
+                num_tokens <= wanted[request_id],
+                "A request takes no more than num_tokens - num_computed_tokens.",
+                request_id=request_id,
+                took=num_tokens,
+                wanted=wanted[request_id],
+            )
+        drive.answer(step)
+
+
+@check(points=1, rule="Then the waiting ones", examples=FEW)
+@given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
+def test_no_budget_is_wasted(
+    lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
+) -> None:
+    """Budget is left only when the running have their share, and nobody can be admitted."""
+    drive = Drive(
+        lesson,
+        prompts,
+        max_num_seqs=seats,
+        max_num_batched_tokens=budget,
+        long_prefill_token_threshold=threshold,
+    )
+    for _ in range(6):
+        was_running = list(drive.running)
+        arrived = list(drive.waiting)
+        share = {
+            request_id: min(request.wanted, threshold or request.wanted)
+            for request_id, request in drive.requests.items()
+        }
+        step = drive.schedule()
+        names = [request_id for request_id, _ in step]
+        admitted = [request_id for request_id in names if request_id not in was_running]
+        expect(names, was_running[: len(names)] + admitted, "Running requests come first.")
+        expect(admitted, arrived[: len(admitted)], "Admission is in the order of arrival.")
+        left = budget - sum(num_tokens for _, num_tokens in step)
+        if left > 0:
+            given_out = dict(step)
+            for request_id in drive.running:
+                expect(
+                    given_out.get(request_id, 0),
+                    share[request_id],
+                    f"{left} tokens of budget are left, so {request_id} gets its full share.",
+                )
+            require(
+                not drive.waiting or len(drive.running) == seats,
+                "While budget and a seat are free, the head of the queue is admitted.",
+                left=left,
+                running=drive.running,
+                waiting=drive.waiting,
+            )
+        drive.answer(step)
+
+
+@check(points=1, rule="Running requests first", examples=FEW)
+@given(st.integers(1, 6), st.lists(st.integers(20, 60), min_size=1, max_size=3))
+def test_decodes_are_not_pushed_aside(lesson: Any, decodes: int, prompts: list[int]) -> None:
+    """A running request that decodes gets its token, however long the prompts behind it are."""
+    drive = Drive(
+        lesson, [1] * decodes + prompts, max_tokens=9, max_num_seqs=9, max_num_batched_tokens=10
+    )
+    for _ in range(4):
+        ready = [i for i in drive.running if drive.requests[i].wanted == 1]
+        step = drive.step()
+        for request_id in ready:
+            require(
+                request_id in dict(step), f"{request_id} decodes and is owed a token.", step=step
+            )
+
+
+@check(points=1, rule="Running requests first", needs=["test_running_requests_come_first"])
+def test_nothing_to_compute_is_skipped(lesson: Any) -> None:
+    """A running request with nothing to compute is skipped, and those behind it are served."""
+    drive = Drive(lesson, [2, 30, 5], max_num_seqs=2, max_num_batched_tokens=16)
+    expect(drive.schedule(), [("r0", 2), ("r1", 14)])
+    story("schedule() is called again before the model has answered.")
+    expect(drive.schedule(), [("r1", 16)], "r0's next token is not known yet.")
+    expect(drive.schedule(), [], "Now neither has anything to compute, and they hold both seats.")
+
+
+@check(points=2, rule="The threshold")
+def test_threshold_caps_every_step(lesson: Any) -> None:
+    """The threshold caps a request in each step, running or new; its own length is not cut."""
+    limits: dict[str, Any] = {"max_num_batched_tokens": 32, "long_prefill_token_threshold": 8}
+    drive = Drive(lesson, [20, 5], max_num_seqs=4, **limits)
+    expect(drive.step(), [("r0", 8), ("r1", 5)], "A new request takes at most the threshold.")
+    expect(drive.step(), [("r0", 8), ("r1", 1)], "So does a running one.")
+    expect(drive.step(), [("r0", 4), ("r1", 1)])
+    exact = Drive(lesson, [8, 9], max_num_seqs=4, **limits)
+    expect(exact.step(), [("r0", 8), ("r1", 8)])
+    expect(exact.step(), [("r0", 1), ("r1", 1)], "A prompt of exactly 8 went in one piece.")
+    queue = Drive(lesson, [10, 50, 5, 7, 20], max_tokens=4, max_num_seqs=4, **limits)
+    expect(queue.step(), [("r0", 8), ("r1", 8), ("r2", 5), ("r3", 7)])
+    expect(queue.step(), [("r0", 2), ("r1", 8), ("r2", 1), ("r3", 1)])
+
+
+@check(points=2, rule="Without chunked prefill")
+def test_unchunked_head_blocks_the_queue(lesson: Any) -> None:
+    """Without chunked prefill, a head that does not fit stops admission; nobody overtakes it."""
+    limits: dict[str, Any] = {
+        "max_num_batched_tokens": 64,
+        "max_model_len": 64,
+        "enable_chunked_prefill": False,
+    }
+    drive = Drive(lesson, [40, 30, 5], max_num_seqs=4, **limits)
+    expect(drive.step(), [("r0", 40)], "30 do not fit in 24, and the 5 behind must wait.")
+    expect(drive.step(), [("r0", 1), ("r1", 30), ("r2", 5)])
+    fits = Drive(lesson, [40, 24], max_num_seqs=4, **limits)
+    expect(fits.step(), [("r0", 40), ("r1", 24)], "24 fit in 24.")
+    capped = Drive(lesson, [40, 50, 5], max_num_seqs=4, long_prefill_token_threshold=20, **limits)
+    expect(
+        capped.step(), [("r0", 20), ("r1", 20), ("r2", 5)], "The threshold comes before the test."
+    )
+    expect(capped.step(), [("r0", 20), ("r1", 20), ("r2", 1)])
+
+
+@check(points=1, rule="The end of the sequence")
+def test_the_sampled_token_has_room(lesson: Any) -> None:
+    """A running request leaves room for one more token below max_model_len."""
+    drive = Drive(lesson, [17], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=64,
+                  max_model_len=20)  # fmt: skip
+    drive.step()
+    drive.offer({"r0": [1, 2, 3, 4, 5]})
+    output = drive.scheduler.schedule()
+    expect(output.num_scheduled_tokens, {"r0": 2}, "20 - 17 - 1 tokens fit.")
+    expect(output.scheduled_spec_decode_tokens, {"r0": [1]}, "One of the two tokens is a draft.")
+
+
+@check(points=2, rule="Draft tokens")
+def test_drafts_are_trimmed_to_what_fits(lesson: Any) -> None:
+    """A step names exactly the drafts that fit into it, and no entry for a request with none."""
+    for budget, tokens, drafts in (
+        (9, {"r0": 4, "r1": 4}, {"r0": [11, 12, 13], "r1": [21, 22, 23]}),
+        (6, {"r0": 4, "r1": 2}, {"r0": [11, 12, 13], "r1": [21]}),
+        (5, {"r0": 4, "r1": 1}, {"r0": [11, 12, 13]}),
+        (4, {"r0": 4}, {"r0": [11, 12, 13]}),
+    ):
+        drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=budget)
+        drive.step()
+        drive.offer({"r0": [11, 12, 13], "r1": [21, 22, 23]})
+        output = drive.scheduler.schedule()
+        expect(output.num_scheduled_tokens, tokens, f"A budget of {budget} tokens.")
+        expect(output.scheduled_spec_decode_tokens, drafts, f"A budget of {budget} tokens.")
+
+
+@check(points=1, rule="Draft tokens", needs=["test_drafts_are_trimmed_to_what_fits"])
+def test_drafts_live_until_their_request_is_scheduled(lesson: Any) -> None:
+    """Drafts are cleared when their request is scheduled, and kept while it is not."""
+    drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=4)
+    drive.step()
+    drive.offer({"r0": [11, 12, 13], "r1": [21]})
+    expect(drive.step(), [("r0", 4)], "The budget ends before r1.")
+    output = drive.scheduler.schedule()
+    expect(output.num_scheduled_tokens, {"r0": 1, "r1": 2}, "r1 kept its draft, r0 has none left.")
+    expect(output.scheduled_spec_decode_tokens, {"r1": [21]})
+    cut = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=5)
+    cut.step()
+    cut.offer({"r0": [11, 12, 13], "r1": [21, 22]})
+    expect(cut.step(), [("r0", 4), ("r1", 1)])
+    expect(cut.step(), [("r0", 1), ("r1", 1)], "Drafts that did not go along are cleared too.")
+
+
+@check(points=1, rule="Draft tokens")
+def test_drafts_of_chunks_and_strangers_are_dropped(lesson: Any) -> None:
+    """Drafts for a prefill chunk are dropped, those for unknown ids ignored, new ones replace."""
+    drive = Drive(lesson, [30], max_num_seqs=2, max_num_batched_tokens=16)
+    expect(drive.step(), [("r0", 16)])
+    drive.scheduler.update_draft_token_ids({"r0": [11, 12], "gone": [13]})
+    output = drive.scheduler.schedule()
+    expect(output.num_scheduled_tokens, {"r0": 14}, "A prefill chunk has no drafts.")
+    expect(output.scheduled_spec_decode_tokens, {})
+    drive.scheduler.update_from_output({"r0": [7]})
+    drive.scheduler.update_draft_token_ids({"r0": [11, 12]})
+    drive.scheduler.update_draft_token_ids({"r0": [13]})
+    output = drive.scheduler.schedule()
+    expect(output.num_scheduled_tokens, {"r0": 2}, "The second offer took the place of the first.")
+    expect(output.scheduled_spec_decode_tokens, {"r0": [13]})
+
+
+@check(points=1, rule="Then the waiting ones", examples=FEW)
+@given(PROMPTS, BUDGETS, THRESHOLDS, st.integers(1, 20))
+def test_spare_seats_and_names_change_nothing(
+    lesson: Any, prompts: list[int], budget: int, threshold: int, spare: int
+) -> None:
+    """More seats than requests, or other request ids, change no number."""
+    seats = len(prompts)
+    story(f"The same requests twice: with {seats} seats, then with {seats + spare} and other ids.")
+    limits: dict[str, Any] = {
+        "max_num_batched_tokens": budget + 27,
+        "max_num_scheduled_tokens": budget,
+        "long_prefill_token_threshold": threshold,
+    }
+    plain = Drive(lesson, prompts, name="r", max_num_seqs=seats, **limits)
+    other = Drive(lesson, prompts, name="x", max_num_seqs=seats + spare, **limits)
+    for _ in range(5):
+        renamed = [(f"x{request_id[1:]}", num_tokens) for request_id, num_tokens in plain.step()]
+        expect(other.step(), renamed, "The same step, with the other ids.")
+
+
+@check(
+    points=1, rule="Then the waiting ones", needs=["test_running_requests_come_first"], examples=FEW
+)
+@given(PROMPTS, SEATS, BUDGETS, THRESHOLDS, st.booleans())
+def test_everything_ends(
+    lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int, chunked: bool
+) -> None:
+    """Every request ends, within as many steps as there are prompt and output tokens."""
+    drive = Drive(
+        lesson,
+        prompts,
+        max_num_seqs=seats,
+        max_num_batched_tokens=budget if chunked else 50,
+        max_model_len=50,
+        long_prefill_token_threshold=threshold,
+        enable_chunked_prefill=chunked,
+    )
+    drive.finish(most=sum(prompts) + 3 * len(prompts))
+
+
+@check(points=1, rule="Then the waiting ones")
+def test_cost_does_not_grow_with_the_queue(lesson: Any) -> None:
+    """With all seats taken, a step costs the same with 50 waiting requests as with 5,000."""
+
+    def fastest(num_waiting: int) -> float:
+        drive = Drive(lesson, [1] * (2 + num_waiting), max_tokens=99, max_num_seqs=2,
+                      max_num_batched_tokens=8)  # fmt: skip
+        drive.scheduler.schedule()
+        seconds = []
+        for _ in range(25):
+            drive.scheduler.update_from_output({"r0": [7], "r1": [7]})
+            start = time.perf_counter()
+            drive.scheduler.schedule()
+            seconds.append(time.perf_counter() - start)
+        return min(seconds)
+
+    short, long = fastest(50), fastest(5000)
+    require(
+        long < 5 * short + 50e-6,
+        "schedule() looks at the head of the queue and at nobody behind it.",
+        microseconds_with_50_waiting=round(short * 1e6),
+        microseconds_with_5000_waiting=round(long * 1e6),
+    )
