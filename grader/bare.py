@@ -11,9 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import settings
 
-from grader import checks
+from grader import checks, drawing
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ROOT / "grader" / "suites"
@@ -22,8 +21,7 @@ SUITES = ROOT / "grader" / "suites"
 def pytest_configure(config: pytest.Config) -> None:
     # Suites of different topics may share a file name; only this mode tells them apart.
     config.option.importmode = "importlib"
-    settings.register_profile("suite", checks.SETTINGS)
-    settings.load_profile("suite")
+    drawing.load()
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import is_hypothesis_test as drawn_by_hypothesis
+from hypothesis import settings
 
+from grader.drawing import EXAMPLES, SETTINGS
 from grader.equality import same
 from grader.handing import hand_in
 
@@ -26,19 +27,6 @@ __all__ = [
 ]
 
 Test = TypeVar("Test", bound=Callable[..., None])
-
-EXAMPLES = 60
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    derandomize=True,
-    deadline=None,
-    database=None,
-    print_blob=False,
-    report_multiple_bugs=False,
-    verbosity=Verbosity.quiet,
-    phases=(Phase.explicit, Phase.generate, Phase.shrink),
-    suppress_health_check=list(HealthCheck),
-)
 
 # Errors that mean a bug in the engine model itself, never a rule that it states.
 _BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
