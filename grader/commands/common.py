@@ -100,3 +100,9 @@ class Learner:
 
         found = next_lesson(standings(self.course, self.progress, self.places))
         return found if found is not None else self.course.written[-1]
+
+    def lesson_after(self, lesson: Lesson) -> Lesson | None:
+        """The next lesson behind this one that has not passed; None if there is none left."""
+        from grader.standing import next_lesson, standings
+
+        return next_lesson(standings(self.course, self.progress, self.places), lesson.path)

@@ -1,0 +1,173 @@
+"""A failure in words: the story of the smallest failing case, and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.padding import Padding
+from rich.text import Text
+
+from grader.report.console import harmless
+from grader.report.values import compared
+from grader.report.words import counted
+from grader.verdict import (
+    AnyFailure,
+    BrokeProtocol,
+    Call,
+    Died,
+    Differed,
+    ExampleDiffered,
+    Mismatched,
+    NotImplementedYet,
+    OutOfMemory,
+    Raised,
+    Story,
+    TimedOut,
+    Unmet,
+    WrongError,
+)
+
+ENGINE, YOURS = "the engine:", "yours:"
+HEAD_CALLS, TAIL_CALLS = 2, 10
+INDENT = 5
+
+
+def tell(failure: AnyFailure, width: int, whole: bool = False) -> Iterator[Text | Padding]:
+    """The story and its outcome, line by line, for `width` columns.
+
+    Of a long story the first calls and the last are told, unless the `whole` is asked for.
+    """
+    yield from _story(failure.story, width, whole)
+    for part in _outcome(failure, width - INDENT):
+        yield Padding(part, (0, 0, 0, INDENT), expand=False)
+
+
+def in_one_line(failure: AnyFailure) -> str:
+    """What went wrong, short enough to stand behind a check's title; mostly nothing."""
+    match failure:
+        case NotImplementedYet(name=name):
+            return f"{name} is not written yet"
+        case Raised(type_name=name):
+            return f"raised {name}"
+        case TimedOut(seconds=seconds):
+            return f"took longer than {seconds:g} s"
+    return {Died: "your code's process ended", OutOfMemory: "too much memory"}.get(
+        type(failure), ""
+    )
+
+
+def _story(story: Story, width: int, whole: bool) -> Iterator[Text]:
+    for sentence in story.setting:
+        yield Text(harmless(sentence))
+    calls = list(enumerate(story.calls, start=1))
+    hidden = 0 if whole else max(0, len(calls) - HEAD_CALLS - TAIL_CALLS)
+    for number, call in calls:
+        if hidden and number == HEAD_CALLS + 1:
+            yield Text(f"    … {counted(hidden, 'call')} more (all of them: --full)", style="quiet")
+        if not HEAD_CALLS < number <= HEAD_CALLS + hidden:
+            yield _call(number, call, width)
+
+
+def _call(number: int, call: Call, width: int) -> Text:
+    """`▸ 3  pool.free_order() → [1, 2]`; what the failing call gave is told below it."""
+    mark = ("▸ ", "bad") if call.failing else "  "
+    text = Text.assemble(mark, (f"{number:>2} ", "quiet"), harmless(call.text))
+    result = harmless(call.result)
+    if call.failing or result in ("", "None"):
+        return text
+    arrow = f"  → {result}"
+    if text.cell_len + len(arrow) > width:
+        arrow = f"\n{' ' * INDENT}→ {result}"
+    return text.append(arrow, style="quiet")
+
+
+def _outcome(failure: AnyFailure, width: int) -> Iterator[Text]:
+    match failure:
+        case Mismatched():
+            yield compared(failure.expected, failure.actual, (ENGINE, YOURS), width)
+            yield from _because(failure.because)
+        case Differed():
+            expected = _value_or_error(failure.expected, failure.expected_error)
+            actual = _value_or_error(failure.actual, failure.actual_error)
+            yield compared(expected, actual, (ENGINE, YOURS), width)
+        case Unmet():
+            yield Text(f"This does not hold: {harmless(failure.because)}")
+            for name, value in failure.facts.items():
+                yield Text(f"  {name} = {harmless(value)}")
+        case WrongError():
+            yield _wrong_error(failure)
+            yield from _because(failure.because)
+        case Raised():
+            where = f" (line {failure.line} of your file)" if failure.line else ""
+            message = f": {failure.message}" if failure.message else ""
+            yield Text(f"{failure.type_name}{harmless(message)}{where}", style="bad")
+        case NotImplementedYet():
+            where = f", line {failure.line}" if failure.line else ""
+            yield Text(f"{failure.name} is not written yet{where}.")
+            if failure.hint:
+                yield Text(f"To do: {harmless(failure.hint)}")
+        case ExampleDiffered():
+            yield from _example(failure, width)
+        case TimedOut() | Died() | OutOfMemory() | BrokeProtocol():
+            yield from _trouble(failure)
+
+
+def _trouble(failure: TimedOut | Died | OutOfMemory | BrokeProtocol) -> Iterator[Text]:
+    """A call that never gave a result."""
+    match failure:
+        case TimedOut():
+            yield Text(
+                f"{_call_named(failure.call)} did not come back within {failure.seconds:g} s."
+            )
+            yield Text("A loop that never ends? Look at what is to make it stop.")
+        case Died():
+            yield Text(
+                f"Your code's process ended in {_call_named(failure.call)}: {_end(failure)}."
+            )
+            yield Text("A lesson never ends its own process; look for exit() and os._exit().")
+        case OutOfMemory():
+            yield Text(f"{_call_named(failure.call)} wanted more memory than a lesson may have.")
+        case BrokeProtocol():
+            yield Text(f"{_call_named(failure.call)}: {harmless(failure.problem)}.")
+            yield Text("Something in your file writes to the grader's own channel.")
+
+
+def _because(because: str) -> Iterator[Text]:
+    if because:
+        yield Text(harmless(because), style="italic")
+
+
+def _value_or_error(value: str, error: str | None) -> str:
+    return value if error is None else f"raises {error}"
+
+
+def _wrong_error(failure: WrongError) -> Text:
+    text = Text.assemble((f"{ENGINE} ", "quiet"), f"raises {failure.expected}\n")
+    text.append(f"{YOURS.ljust(len(ENGINE))} ", style="quiet")
+    if failure.raised is not None:
+        message = f": {harmless(failure.message)}" if failure.message else ""
+        return text.append(f"raises {failure.raised}{message}", style="bad")
+    return text.append(f"returns {harmless(failure.value or 'None')}", style="bad")
+
+
+def _call_named(call: str) -> str:
+    return harmless(call) if call else "A call"
+
+
+def _end(failure: Died) -> str:
+    if failure.signal is not None:
+        return f"by signal {failure.signal}"
+    return f"with exit code {failure.exit_code}"
+
+
+def _example(failure: ExampleDiffered, width: int) -> Iterator[Text]:
+    source = harmless(failure.source.rstrip()).splitlines()
+    marked = [f"{'>>>' if not number else '...'} {line}" for number, line in enumerate(source)]
+    yield Text("\n".join(marked))
+    expected, actual = failure.expected.rstrip(), failure.actual.rstrip()
+    if "\n" in expected or "\n" in actual:
+        for label, value in (("the example:", expected), (YOURS, actual)):
+            yield Text(label, style="quiet")
+            yield Text(harmless(value) or "(nothing)")
+        return
+    yield compared(expected or "(nothing)", actual or "(nothing)", ("the example:", YOURS), width)
