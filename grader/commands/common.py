@@ -72,7 +72,7 @@ def _lesson(name: str) -> Lesson:
     try:
         return load().lesson(name)
     except UnknownName as error:
-        raise click.UsageError(f"{error}; all of them: vllmlings list") from error
+        raise click.UsageError(f"{error} (all of them: vllmlings list)") from error
 
 
 class Learner:

@@ -26,8 +26,9 @@ def first_difference(expected: str, actual: str) -> tuple[int, int, int]:
         if left != right:
             return position, len(left), len(right)
         position += len(left)
-    rest = [tokens[min(len(theirs), len(ours)) :] for tokens in (theirs, ours)]
-    return position, *(len(tokens[0]) if tokens else 0 for tokens in rest)
+    common = min(len(theirs), len(ours))
+    missing = [len(tokens[common]) if len(tokens) > common else 0 for tokens in (theirs, ours)]
+    return position, missing[0], missing[1]
 
 
 def compared(expected: str, actual: str, labels: tuple[str, str], width: int) -> Text:
