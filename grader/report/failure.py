@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rich.padding import Padding
@@ -30,6 +31,7 @@ from grader.verdict import (
 ENGINE, YOURS = "the engine:", "yours:"
 HEAD_CALLS, TAIL_CALLS = 2, 10
 INDENT = 5
+_LEFT_OUT = re.compile(r"… (\d+) more calls")
 
 
 def tell(failure: AnyFailure, width: int, whole: bool = False) -> Iterator[Text | Padding]:
@@ -46,7 +48,7 @@ def in_one_line(failure: AnyFailure) -> str:
     """What went wrong, short enough to stand behind a check's title; mostly nothing."""
     match failure:
         case NotImplementedYet(name=name):
-            return f"{name} is not written yet"
+            return f"{name or 'a part'} is not written yet"
         case Raised(type_name=name):
             return f"raised {name}"
         case TimedOut(seconds=seconds):
@@ -59,17 +61,31 @@ def in_one_line(failure: AnyFailure) -> str:
 def _story(story: Story, width: int, whole: bool) -> Iterator[Text]:
     for sentence in story.setting:
         yield Text(harmless(sentence))
-    calls = list(enumerate(story.calls, start=1))
+    calls = list(_numbered(story.calls))
     hidden = 0 if whole else max(0, len(calls) - HEAD_CALLS - TAIL_CALLS)
-    for number, call in calls:
-        if hidden and number == HEAD_CALLS + 1:
+    for position, (number, call) in enumerate(calls):
+        if hidden and position == HEAD_CALLS:
             yield Text(f"    … {counted(hidden, 'call')} more (all of them: --full)", style="quiet")
-        if not HEAD_CALLS < number <= HEAD_CALLS + hidden:
+        if not HEAD_CALLS <= position < HEAD_CALLS + hidden:
             yield _call(number, call, width)
 
 
-def _call(number: int, call: Call, width: int) -> Text:
+def _numbered(calls: list[Call]) -> Iterator[tuple[int | None, Call]]:
+    """Calls with their numbers; where the runner left some out, counting jumps over them."""
+    number = 1
+    for call in calls:
+        if left_out := _LEFT_OUT.fullmatch(call.text):
+            yield None, call
+            number += int(left_out[1])
+        else:
+            yield number, call
+            number += 1
+
+
+def _call(number: int | None, call: Call, width: int) -> Text:
     """`▸ 3  pool.free_order() → [1, 2]`; what the failing call gave is told below it."""
+    if number is None:
+        return Text(f"    {call.text}", style="quiet")
     mark = ("▸ ", "bad") if call.failing else "  "
     text = Text.assemble(mark, (f"{number:>2} ", "quiet"), harmless(call.text))
     result = harmless(call.result)
@@ -103,7 +119,7 @@ def _outcome(failure: AnyFailure, width: int) -> Iterator[Text]:
             yield Text(f"{failure.type_name}{harmless(message)}{where}", style="bad")
         case NotImplementedYet():
             where = f", line {failure.line}" if failure.line else ""
-            yield Text(f"{failure.name} is not written yet{where}.")
+            yield Text(f"{failure.name or 'This part'} is not written yet{where}.")
             if failure.hint:
                 yield Text(f"To do: {harmless(failure.hint)}")
         case ExampleDiffered():

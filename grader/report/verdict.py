@@ -31,7 +31,12 @@ STYLES = {"passed": "good", "failed": "bad", "blocked": "wait", "error": "bad"}
 
 
 def verdict_page(
-    verdict: Verdict, submission: Path, width: int, full: bool = False, following: str | None = None
+    verdict: Verdict,
+    submission: Path,
+    width: int,
+    full: bool = False,
+    following: str | None = None,
+    what_next: bool = True,
 ) -> RenderableType:
     """The whole page; `following` is the lesson to go on with after a pass."""
     parts: list[RenderableType] = []
@@ -46,7 +51,7 @@ def verdict_page(
         parts += _results(verdict, width, full)
     if verdict.printed.strip():
         parts += [Text(), _printed(verdict.printed, full)]
-    if lines := _what_next(verdict, name, following):
+    if what_next and (lines := _what_next(verdict, name, following)):
         parts += [Text(), commands(*lines)]
     return Group(*parts)
 

@@ -1,0 +1,33 @@
+"""`vllmlings watch`: the verdict each time the exercise is saved."""
+
+from __future__ import annotations
+
+import click
+
+from grader.commands.common import LESSON, Learner
+from manifest.course import Lesson
+
+
+@click.command("watch")
+@click.argument("lesson", type=LESSON, required=False)
+def command(lesson: Lesson | None) -> None:
+    """Check LESSON (or the next one) each time you save it.
+
+    Keys: n next lesson, h hint, l list, r run again, q quit.
+    """
+    learner = Learner()
+    lesson = learner.lesson_or_next(lesson)
+    click.echo(f"Checking {lesson.path} …")
+    from grader.terminal import single_keys
+    from grader.watch_session import WatchSession
+    from grader.watching import Events
+
+    folder = learner.places.exercises
+    if not folder.is_dir():
+        raise click.ClickException(f"{folder}: there is no such folder to watch")
+    with single_keys() as keyboard:
+        events = Events(folder, keyboard)
+        try:
+            WatchSession(learner, lesson, events, keys=keyboard is not None).run()
+        finally:
+            events.close()

@@ -1,0 +1,93 @@
+"""What happens while a learner watches: a file was saved, a key was pressed."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.terminal import read_keys
+
+STEP_MILLISECONDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The watched file has new content on disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of the keyboard."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class HungUp:
+    """The terminal has gone."""
+
+
+Event = Saved | Key | HungUp
+
+
+class Events:
+    """Saves under `folder` and keys from a descriptor, as they come, in one stream.
+
+    The saves told are those of the file last given to `follow`. Close it when done.
+    """
+
+    def __init__(self, folder: Path, keyboard: int | None) -> None:
+        self._folder = folder
+        self._keyboard = keyboard
+        self._followed = folder
+        self._stop = threading.Event()
+        self._wake, self._waker = os.pipe()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def follow(self, file: Path) -> None:
+        """Tell of this file's saves from now on; what was not told yet of another is dropped."""
+        self._followed = file.resolve()
+
+    def __iter__(self) -> Iterator[Event]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wake, selectors.EVENT_READ)
+            if self._keyboard is not None:
+                selector.register(self._keyboard, selectors.EVENT_READ)
+            while True:
+                for ready, _ in selector.select():
+                    if ready.fd == self._wake:
+                        os.read(self._wake, 4096)
+                        yield Saved()
+                        continue
+                    keys = read_keys(ready.fd)
+                    if not keys:
+                        yield HungUp()
+                        return
+                    yield from (Key(key) for key in keys)
+
+    def close(self) -> None:
+        """Stop watching. The descriptor of the keys is the caller's."""
+        self._stop.set()
+        self._thread.join(timeout=2)
+        os.close(self._waker)
+        os.close(self._wake)
+
+    def _watch(self) -> None:
+        from watchfiles import watch
+
+        # The folder and not the file: editors save by renaming a new file over the old one.
+        for changes in watch(
+            self._folder,
+            stop_event=self._stop,
+            step=STEP_MILLISECONDS,
+            rust_timeout=200,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+        ):
+            if any(Path(name).resolve() == self._followed for _, name in changes):
+                os.write(self._waker, b".")
