@@ -1,0 +1,223 @@
+"""The engine: a workload goes in, step by step, and a trace comes out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reference.block_pool import BlockPool
+from reference.kv_cache_manager import KVCacheManager
+from reference.kv_cache_utils import RequestHashes
+from reference.model_runner import ModelRunner
+from reference.output import EngineCoreOutputs, SchedulerOutput
+from reference.request import Request, RequestStatus, StructuredOutputRequest
+from reference.request_queue import create_request_queue
+from reference.sched_utils import check_stop
+from reference.scheduler import Scheduler
+from reference.stats import PrefixCacheStats
+from reference.tape import Tape
+from reference.trace import StepRecord, Trace
+from reference.workload import Workload, WorkloadRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the engine is made of; each part is called as the engine's own is.
+
+    ``block_hasher`` makes the hashes of one request: of the hash's name, the block size, the
+    prompt's tokens, multimodal items, LoRA name and salt.
+    """
+
+    block_pool: Callable[..., Any] = BlockPool
+    kv_cache_manager: Callable[..., Any] = KVCacheManager
+    block_hasher: Callable[..., Any] = RequestHashes
+    request_queue: Callable[..., Any] = create_request_queue
+    check_stop: Callable[..., Any] = check_stop
+    scheduler: Callable[..., Any] = Scheduler
+
+
+class GrammarError(ValueError):
+    """A request's grammar cannot be compiled."""
+
+
+class Engine:
+    """Runs a workload. ``free_order`` records the whole free list with each step.
+
+    >>> from reference.workload import parse_workload
+    >>> request = {"id": "a", "prompt": [1, 2, 3], "max_tokens": 2}
+    >>> engine = Engine(parse_workload({"requests": [request]}, "one.yaml"))
+    >>> engine.step().num_scheduled_tokens
+    {'a': 3}
+    >>> engine.step().num_scheduled_tokens, engine.step().finished_request_ids, engine.done
+    ({'a': 1}, ['a'], True)
+    """
+
+    def __init__(
+        self, workload: Workload, parts: Parts | None = None, free_order: bool = False
+    ) -> None:
+        self.workload = workload
+        self.outputs: dict[str, list[int]] = {request.id: [] for request in workload.requests}
+        self._parts = parts or Parts()
+        self._free_order = free_order
+        self._step = 0
+        config = workload.engine
+        self.block_pool: BlockPool = self._parts.block_pool(
+            config.num_gpu_blocks, config.enable_prefix_caching
+        )
+        self.kv_cache_manager: KVCacheManager = self._parts.kv_cache_manager(
+            self.block_pool,
+            config.block_size,
+            config.max_model_len,
+            config.enable_prefix_caching,
+            config.watermark,
+        )
+        self.scheduler: Scheduler = self._parts.scheduler(
+            config,
+            self.kv_cache_manager,
+            self._parts.request_queue,
+            self._parts.check_stop,
+            log_stats=True,
+        )
+        self._model_runner = ModelRunner(Tape(config.block_size, workload.model.vocab_size))
+        self._requests: dict[str, Request] = {}
+        self._due = _Timetable(workload)
+
+    @property
+    def done(self) -> bool:
+        """Whether every request has come, ended and been reported."""
+        return self._step > self._due.last_arrival and not self.scheduler.has_requests()
+
+    def step(self) -> StepRecord:
+        """Runs the next step: what is due before it, its decisions, the model, the update."""
+        step = self._step
+        self._apply_what_is_due(step)
+        output = self.scheduler.schedule()
+        sampled = self._model_runner.execute_model(output, self._requests)
+        for request_id in self._due.late_aborts.get(step, ()):
+            self._abort(request_id)
+        clients = self.scheduler.update_from_output(output, sampled)
+        self._step += 1
+        return self._record(step, output, clients)
+
+    def run(self) -> Trace:
+        """Runs to the end, or to ``max_steps``."""
+        steps: list[StepRecord] = []
+        while not self.done and len(steps) < self.workload.max_steps:
+            steps.append(self.step())
+        return Trace(self.workload.name, steps, self.outputs, complete=self.done)
+
+    def _apply_what_is_due(self, step: int) -> None:
+        if step in self.workload.reset_prefix_cache:
+            self.scheduler.reset_prefix_cache()
+        for request_id in self._due.early_aborts.get(step, ()):
+            self._abort(request_id)
+        for arriving in self._due.arrivals.get(step, ()):
+            request = self._make_request(arriving)
+            self._requests[request.request_id] = request
+            self.scheduler.add_request(request)
+        for waiting in self._due.grammars.get(step, ()):
+            self._compile_grammar(waiting)
+
+    def _abort(self, request_id: str) -> None:
+        self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
+
+    def _make_request(self, request: WorkloadRequest) -> Request:
+        hashes = None
+        if self.workload.engine.enable_prefix_caching:
+            hashes = self._parts.block_hasher(
+                "sha256",
+                self.workload.engine.block_size,
+                list(request.prompt_token_ids),
+                [(item.identifier, item.offset, item.length) for item in request.mm_features],
+                request.lora_name,
+                request.cache_salt,
+            )
+        return Request(
+            request.id,
+            request.prompt_token_ids,
+            request.sampling_params,
+            arrival_time=request.arrival_time,
+            priority=request.priority,
+            hashes=hashes,
+            structured_output_request=StructuredOutputRequest() if request.grammar else None,
+        )
+
+    def _compile_grammar(self, waiting: WorkloadRequest) -> None:
+        structured_output = self._requests[waiting.id].structured_output_request
+        assert structured_output is not None
+        assert waiting.grammar is not None
+        failure = GrammarError(f"the grammar of {waiting.id} does not compile")
+        structured_output.grammar = "compiled" if waiting.grammar.compiles else failure
+
+    def _record(
+        self, step: int, output: SchedulerOutput, clients: dict[int, EngineCoreOutputs]
+    ) -> StepRecord:
+        news = [each for client in clients.values() for each in client.outputs]
+        for each in news:
+            self.outputs[each.request_id].extend(each.new_token_ids)
+        free_order = self.block_pool.free_order() if self._free_order else None
+        queries = _prefix_cache_stats(clients)
+        return StepRecord(
+            step=step,
+            num_scheduled_tokens=output.num_scheduled_tokens,
+            num_computed_tokens=output.num_computed_tokens,
+            new_request_ids=output.scheduled_new_reqs,
+            resumed_request_ids=output.scheduled_resumed_reqs,
+            block_ids=output.block_ids,
+            new_block_ids=output.new_block_ids,
+            num_cached_tokens=output.num_cached_tokens,
+            preempted_request_ids=sorted(output.preempted_req_ids),
+            finished_request_ids=sorted(output.finished_req_ids),
+            sampled_token_ids={e.request_id: e.new_token_ids for e in news if e.new_token_ids},
+            finished={
+                each.request_id: [str(each.finish_reason), each.stop_reason]
+                for each in news
+                if each.finish_reason is not None
+            },
+            running=[request.request_id for request in self.scheduler.running],
+            waiting=self.scheduler.waiting_queues.request_ids(),
+            num_free_blocks=self.block_pool.get_num_free_blocks(),
+            free_block_ids=free_order,
+            prefix_cache_queries=queries.queries,
+            prefix_cache_hits=queries.hits,
+            preempted_queries=queries.preempted_queries,
+            preempted_hits=queries.preempted_hits,
+        )
+
+
+class _Timetable:
+    """What happens before, or within, which step."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.last_arrival = max((request.arrival for request in workload.requests), default=-1)
+        self.arrivals: dict[int, list[WorkloadRequest]] = {}
+        self.grammars: dict[int, list[WorkloadRequest]] = {}
+        self.early_aborts: dict[int, list[str]] = {}
+        self.late_aborts: dict[int, list[str]] = {}
+        for request in workload.requests:
+            self.arrivals.setdefault(request.arrival, []).append(request)
+            if request.grammar is not None:
+                ready = max(request.grammar.step, request.arrival)
+                self.grammars.setdefault(ready, []).append(request)
+            if request.abort is not None:
+                aborts = self.late_aborts if request.abort.after_schedule else self.early_aborts
+                aborts.setdefault(request.abort.step, []).append(request.id)
+
+
+def _prefix_cache_stats(clients: dict[int, EngineCoreOutputs]) -> PrefixCacheStats:
+    stats = [client.scheduler_stats for client in clients.values() if client.scheduler_stats]
+    return stats[0].prefix_cache_stats if stats else PrefixCacheStats()
+
+
+def run_workload(workload: Workload, parts: Parts | None = None, free_order: bool = False) -> Trace:
+    """The trace of a whole workload.
+
+    >>> from reference.workload import parse_workload
+    >>> request = {"id": "a", "prompt": [1, 2, 3], "max_tokens": 2}
+    >>> trace = run_workload(parse_workload({"requests": [request]}, "one.yaml"))
+    >>> len(trace.steps), trace.complete, len(trace.outputs["a"])
+    (3, True, 2)
+    """
+    return Engine(workload, parts, free_order).run()
+
+
+__all__: Sequence[str] = ("Engine", "GrammarError", "Parts", "run_workload")

@@ -1,0 +1,237 @@
+"""Which request holds which blocks, what it may take over from others, and what still fits."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from reference.block_pool import BlockPool
+from reference.stats import PrefixCacheStats
+
+
+class CacheableRequest(Protocol):
+    """What the manager reads of a request.
+
+    ``block_hashes`` has one hash for each full block of its tokens; ``is_waiting`` tells whether
+    it is to be admitted or runs already.
+    """
+
+    @property
+    def request_id(self) -> str: ...
+    @property
+    def num_tokens(self) -> int: ...
+    @property
+    def num_computed_tokens(self) -> int: ...
+    @property
+    def block_hashes(self) -> list[bytes]: ...
+    @property
+    def num_preemptions(self) -> int: ...
+    @property
+    def skip_reading_prefix_cache(self) -> bool: ...
+    @property
+    def is_waiting(self) -> bool: ...
+
+
+class BlockTable:
+    """One request's blocks in order, and how many of them are in the prefix cache."""
+
+    __slots__ = ("block_ids", "num_cached_blocks")
+
+    def __init__(self) -> None:
+        self.block_ids: list[int] = []
+        self.num_cached_blocks = 0
+
+
+class KVCacheManager:
+    """Block tables of all requests over one pool, for one group of full-attention layers.
+
+    ``watermark`` is the share of all blocks that an admission must leave free while others run.
+
+    >>> from reference.request import Request
+    >>> from reference.sampling_params import SamplingParams
+    >>> manager = KVCacheManager(BlockPool(8), block_size=4, max_model_len=32)
+    >>> request = Request("a", [1, 2, 3, 4, 5], SamplingParams(max_tokens=4))
+    >>> manager.allocate_slots(request, 5, delay_cache_blocks=True)
+    [1, 2]
+    """
+
+    __slots__ = (
+        *("_prefix_cache_stats", "_tables", "_watermark_blocks", "block_pool", "block_size"),
+        *("enable_caching", "max_model_len"),
+    )
+
+    def __init__(
+        self,
+        block_pool: BlockPool,
+        block_size: int,
+        max_model_len: int,
+        enable_caching: bool = True,
+        watermark: float = 0.0,
+    ) -> None:
+        self.block_pool = block_pool
+        self.block_size = block_size
+        self.max_model_len = max_model_len
+        self.enable_caching = enable_caching
+        # All blocks count, the null block too, which is never free.
+        self._watermark_blocks = int(watermark * (block_pool.get_num_free_blocks() + 1))
+        self._tables: dict[str, BlockTable] = {}
+        self._prefix_cache_stats = PrefixCacheStats()
+
+    @property
+    def usage(self) -> float:
+        """The share of blocks in use, from 0.0 to 1.0."""
+        return self.block_pool.get_usage()
+
+    def free_order(self) -> list[int]:
+        """The free list, next block first."""
+        return self.block_pool.free_order()
+
+    def get_computed_blocks(self, request: CacheableRequest) -> tuple[list[int], int]:
+        """The cached blocks that the request starts with, and the tokens in them.
+
+        At most ``num_tokens - 1`` tokens: the last one must be computed for its logits. Nothing is
+        changed or counted, because the request may not be admitted yet.
+        """
+        blocks: list[int] = []
+        if not self._may_look_up(request):
+            return blocks, 0
+        max_hit_blocks = (request.num_tokens - 1) // self.block_size
+        for block_hash in request.block_hashes[:max_hit_blocks]:
+            block = self.block_pool.get_cached_block(block_hash)
+            if block is None:
+                break
+            blocks.append(block)
+        return blocks, len(blocks) * self.block_size
+
+    def allocate_slots(
+        self,
+        request: CacheableRequest,
+        num_new_tokens: int,
+        num_new_computed_tokens: int = 0,
+        new_computed_blocks: Sequence[int] = (),
+        num_lookahead_tokens: int = 0,
+        delay_cache_blocks: bool = False,
+        full_sequence_must_fit: bool = False,
+        has_scheduled_reqs: bool = False,
+    ) -> list[int] | None:
+        """Gives the request slots for ``num_new_tokens`` more tokens.
+
+        ``new_computed_blocks`` with ``num_new_computed_tokens`` are a first admission's hits.
+        ``full_sequence_must_fit`` asks for room for all its known tokens, ``has_scheduled_reqs``
+        for the watermark besides.
+
+        Returns:
+            The new blocks, hits not included, often none; or None, with nothing changed, when too
+            few are free.
+
+        Raises:
+            ValueError: ``num_new_tokens`` is 0.
+        """
+        if num_new_tokens == 0:
+            raise ValueError("num_new_tokens must be at least 1")
+        table = self._tables.get(request.request_id) or BlockTable()
+        num_computed = request.num_computed_tokens + num_new_computed_tokens + num_new_tokens
+        num_slots = min(num_computed + num_lookahead_tokens, self.max_model_len)
+        num_missing = self._num_missing(num_slots, table, new_computed_blocks)
+
+        # A running request mostly has room in its last block: nothing to ask of the pool.
+        new_blocks: list[int] = []
+        if num_missing or new_computed_blocks or full_sequence_must_fit or has_scheduled_reqs:
+            num_free = self._num_available(request, new_computed_blocks, has_scheduled_reqs)
+            if full_sequence_must_fit:
+                whole = min(request.num_tokens, self.max_model_len)
+                if self._num_missing(whole, table, new_computed_blocks) > num_free:
+                    return None
+            if num_missing > num_free:
+                return None
+            self._tables[request.request_id] = table
+            if new_computed_blocks:
+                self._take_over(table, new_computed_blocks)
+            if num_missing:
+                new_blocks = self.block_pool.get_new_blocks(num_missing)
+                table.block_ids.extend(new_blocks)
+
+        if self.enable_caching and not delay_cache_blocks:
+            # Drafts may be rejected, so only known tokens are cached.
+            self._cache_up_to(table, request, min(num_computed, request.num_tokens))
+        return new_blocks
+
+    def cache_blocks(self, request: CacheableRequest, num_computed_tokens: int) -> None:
+        """Puts the request's full blocks of these tokens into the prefix cache."""
+        if self.enable_caching:
+            self._cache_up_to(self._tables[request.request_id], request, num_computed_tokens)
+
+    def free(self, request_id: str) -> None:
+        """Gives all blocks of a request back, the last one first; without blocks, does nothing.
+
+        A block is worth nothing without those before it, so the end of a chain goes first.
+        """
+        table = self._tables.pop(request_id, None)
+        if table is not None:
+            self.block_pool.free_blocks(reversed(table.block_ids))
+
+    def get_block_ids(self, request_id: str) -> list[int]:
+        """The request's block table; empty when it holds none."""
+        table = self._tables.get(request_id)
+        return list(table.block_ids) if table is not None else []
+
+    def get_num_common_prefix_blocks(self, request_id: str) -> int:
+        """How many leading blocks of this request all requests with blocks share."""
+        table = self._tables.get(request_id)
+        num_shared = 0
+        if table is not None and self.enable_caching:
+            num_holders = len(self._tables)
+            for block in table.block_ids:
+                if self.block_pool.ref_cnt(block) != num_holders:
+                    break
+                num_shared += 1
+        return num_shared
+
+    def record_prefix_cache_stats(self, request: CacheableRequest, num_hits: int) -> None:
+        """Counts an admission whose lookup found ``num_hits`` tokens."""
+        if self._may_look_up(request):
+            preempted = request.num_preemptions > 0
+            self._prefix_cache_stats.record(request.num_tokens, num_hits, preempted)
+
+    def make_prefix_cache_stats(self) -> PrefixCacheStats:
+        """The counters since the last call."""
+        stats = self._prefix_cache_stats
+        self._prefix_cache_stats = PrefixCacheStats()
+        return stats
+
+    def reset_prefix_cache(self) -> bool:
+        """Empties the prefix cache; False, and nothing done, while any block is in use."""
+        if not self.block_pool.reset_prefix_cache():
+            return False
+        self._prefix_cache_stats.reset = True
+        return True
+
+    def _may_look_up(self, request: CacheableRequest) -> bool:
+        return self.enable_caching and not request.skip_reading_prefix_cache
+
+    def _num_missing(self, num_slots: int, table: BlockTable, hits: Sequence[int]) -> int:
+        """Blocks that are lacking for so many slots."""
+        num_blocks = (num_slots + self.block_size - 1) // self.block_size
+        return max(num_blocks - len(table.block_ids) - len(hits), 0)
+
+    def _num_available(
+        self, request: CacheableRequest, hits: Sequence[int], has_scheduled_reqs: bool
+    ) -> int:
+        """Free blocks that the request may have besides its hits, free hits not counted."""
+        num_free = self.block_pool.get_num_free_blocks()
+        num_free -= sum(self.block_pool.ref_cnt(block) == 0 for block in hits)
+        if has_scheduled_reqs and request.is_waiting:
+            num_free -= self._watermark_blocks
+        return num_free
+
+    def _take_over(self, table: BlockTable, hits: Sequence[int]) -> None:
+        # Before any block is allocated: it could be one of the hits.
+        self.block_pool.touch(hits)
+        table.block_ids.extend(hits)
+        table.num_cached_blocks = len(hits)
+
+    def _cache_up_to(self, table: BlockTable, request: CacheableRequest, num_tokens: int) -> None:
+        num_full_blocks = num_tokens // self.block_size
+        if num_full_blocks > table.num_cached_blocks:
+            self.block_pool.cache_full_blocks(
+                table.block_ids, request.block_hashes, table.num_cached_blocks, num_full_blocks
+            )
+            table.num_cached_blocks = num_full_blocks
