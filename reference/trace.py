@@ -66,6 +66,9 @@ class StepRecord:
             return NotImplemented
         return not self.differing_fields(other)
 
+    def __hash__(self) -> int:
+        return hash(self.step)
+
     def differing_fields(self, other: "StepRecord") -> list[str]:
         """Names of the fields in which two records differ, in the order of the class.
 
