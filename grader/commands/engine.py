@@ -1,0 +1,83 @@
+"""`vllmlings engine`: a workload's steps, on the reference engine or on the learner's parts."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.commands.common import Learner
+
+if TYPE_CHECKING:
+    from reference.trace import Trace
+    from reference.workload import Workload
+
+STEPS = 60
+
+
+@click.command("engine")
+@click.argument("workload")
+@click.option("--mine", is_flag=True, help="Run on your own parts, those that have passed.")
+@click.option("--json", "as_json", is_flag=True, help="The trace as JSON.")
+@click.option("--steps", default=STEPS, type=click.IntRange(1), help="Show so many steps at most.")
+def command(workload: str, mine: bool, as_json: bool, steps: int) -> None:
+    """Run the engine on WORKLOAD and show its steps and its block pool.
+
+    WORKLOAD is a YAML file, or the name of one in exercises/workloads.
+    """
+    from grader.workloads import read_workload
+    from reference.workload import WorkloadError
+
+    learner = Learner()
+    path = _workload_file(learner, workload)
+    try:
+        chosen = read_workload(path)
+    except WorkloadError as error:
+        raise click.UsageError(str(error)) from error
+    trace, parts = _run_mine(learner, chosen) if mine else (_run(chosen), [])
+    if as_json:
+        click.echo(json.dumps(trace.to_dict(), indent=1))
+        return
+    from grader.report.console import make_console, show
+    from grader.report.engine import engine_page
+
+    show(engine_page(chosen, trace, parts, make_console().width, steps))
+
+
+def _run(workload: Workload) -> Trace:
+    from grader.report.waiting import waiting
+    from reference.engine import run_workload
+
+    with waiting(f"Running {workload.name}"):
+        return run_workload(workload)
+
+
+def _run_mine(learner: Learner, workload: Workload) -> tuple[Trace, list[str]]:
+    from grader.my_engine import NoParts, PartFailed, run_on_own_parts
+    from grader.report.waiting import waiting
+
+    try:
+        with waiting(f"Running {workload.name}"):
+            return run_on_own_parts(learner, workload)
+    except NoParts as error:
+        raise click.UsageError(str(error)) from error
+    except PartFailed as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _workload_file(learner: Learner, name: str) -> Path:
+    """The file of that path, or of that name among the course's workloads."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = learner.places.workloads
+    named = folder / (name if name.endswith(".yaml") else f"{name}.yaml")
+    if named.is_file() and named.parent == folder:
+        return named
+    known = sorted(file.stem for file in folder.glob("*.yaml"))
+    near = difflib.get_close_matches(path.stem, known, n=1)
+    guess = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    raise click.UsageError(f"{name}: no such workload; {guess}")
