@@ -1,0 +1,201 @@
+"""vLLM's own scheduler and requests, built from a workload without a model or a GPU.
+
+Runs in the oracle's environment alone.
+"""
+
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from vllm.config import CacheConfig, DeviceConfig, ModelConfig, SchedulerConfig, VllmConfig
+from vllm.lora.request import LoRARequest
+from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
+from vllm.sampling_params import RepetitionDetectionParams, SamplingParams
+from vllm.utils.hashing import get_hash_fn_by_name
+from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+from vllm.v1.request import Request, RequestStatus
+
+from reference.config import EngineConfig
+from reference.workload import Workload, WorkloadRequest
+
+HASH_NAME = "sha256"
+
+#: A Llama so small that its configuration alone matters; no weight of it is ever made.
+_TINY_LLAMA = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "vocab_size": 512,
+    "max_position_embeddings": 1 << 20,
+    "torch_dtype": "float32",
+}
+
+
+class TextRequest(Request):
+    """A request whose images count for block hashes and need no encoder to run.
+
+    The tiny Llama has no vision encoder, so the scheduler would wait for it for ever.
+    """
+
+    @property
+    def has_encoder_inputs(self) -> bool:
+        return False
+
+
+class AnyTokens:
+    """Stands in for the structured output manager: accepts whatever was sampled."""
+
+    def accept_tokens(self, _request: Request, _token_ids: list[int]) -> bool:
+        return True
+
+
+@cache
+def prepare() -> None:
+    """What vLLM wants done once in a process before anything is hashed."""
+    init_none_hash(get_hash_fn_by_name(HASH_NAME))
+
+
+@cache
+def _model_config(max_model_len: int) -> ModelConfig:
+    return ModelConfig(
+        model=_tiny_llama_folder(),
+        skip_tokenizer_init=True,
+        dtype="float32",
+        max_model_len=max_model_len,
+    )
+
+
+@cache
+def _tiny_llama_folder() -> str:
+    folder = Path(tempfile.gettempdir()) / "vllmlings-tiny-llama"
+    folder.mkdir(exist_ok=True)
+    config = folder / "config.json"
+    text = json.dumps(_TINY_LLAMA)
+    if not config.exists() or config.read_text() != text:
+        config.write_text(text)
+    return str(folder)
+
+
+def build_scheduler(engine: EngineConfig) -> Scheduler:
+    """vLLM's `Scheduler` under the limits of `engine`, with one group of full attention."""
+    prepare()
+    cache_config = CacheConfig(
+        block_size=engine.block_size,
+        enable_prefix_caching=engine.enable_prefix_caching,
+        prefix_caching_hash_algo=HASH_NAME,
+    )
+    vllm_config = VllmConfig(
+        model_config=_model_config(engine.max_model_len),
+        cache_config=cache_config,
+        scheduler_config=_scheduler_config(engine),
+        device_config=DeviceConfig("cpu"),
+    )
+    cache_config.num_gpu_blocks = engine.num_gpu_blocks
+    spec = FullAttentionSpec(
+        block_size=engine.block_size, num_kv_heads=1, head_size=1, dtype=torch.float32
+    )
+    return Scheduler(
+        vllm_config=vllm_config,
+        kv_cache_config=KVCacheConfig(
+            num_blocks=engine.num_gpu_blocks,
+            kv_cache_tensors=[],
+            kv_cache_groups=[KVCacheGroupSpec(["layer"], spec)],
+        ),
+        structured_output_manager=AnyTokens(),
+        block_size=engine.block_size,
+        log_stats=True,
+    )
+
+
+def _scheduler_config(engine: EngineConfig) -> SchedulerConfig:
+    config = SchedulerConfig(
+        max_model_len=engine.max_model_len,
+        is_encoder_decoder=False,
+        max_num_seqs=engine.max_num_seqs,
+        max_num_batched_tokens=engine.max_num_batched_tokens,
+        max_num_scheduled_tokens=engine.max_num_scheduled_tokens,
+        long_prefill_token_threshold=engine.long_prefill_token_threshold,
+        enable_chunked_prefill=engine.enable_chunked_prefill,
+        policy=engine.policy,
+        scheduler_reserve_full_isl=engine.scheduler_reserve_full_isl,
+        watermark=engine.watermark,
+        async_scheduling=False,
+    )
+    for name in ("max_num_batched_tokens", "max_num_seqs", "enable_chunked_prefill", "policy"):
+        if getattr(config, name) != getattr(engine, name):
+            raise ValueError(f"vLLM does not take {name}={getattr(engine, name)!r} as it is")
+    return config
+
+
+def build_request(request: WorkloadRequest, workload: Workload) -> Request:
+    """vLLM's `Request` for one request of the workload, ready for `Scheduler.add_request`."""
+    real = TextRequest(
+        request_id=request.id,
+        prompt_token_ids=list(request.prompt_token_ids),
+        sampling_params=_sampling_params(request, workload),
+        pooling_params=None,
+        arrival_time=request.arrival_time,
+        mm_features=[
+            MultiModalFeatureSpec(
+                data=None,
+                modality="image",
+                identifier=feature.identifier,
+                mm_position=PlaceholderRange(offset=feature.offset, length=feature.length),
+            )
+            for feature in request.mm_features
+        ],
+        lora_request=_lora_request(request, workload),
+        cache_salt=request.cache_salt,
+        priority=request.priority,
+        # A fresh engine without prefix caching has no use for hashes, and neither has vLLM's.
+        block_hasher=_block_hasher(workload.engine),
+    )
+    if request.grammar is not None:
+        real.status = RequestStatus.WAITING_FOR_STRUCTURED_OUTPUT_GRAMMAR
+        real.structured_output_request = SimpleNamespace(grammar=None)
+    return real
+
+
+def _block_hasher(engine: EngineConfig) -> Any:
+    if not engine.enable_prefix_caching:
+        return None
+    return get_request_block_hasher(engine.block_size, get_hash_fn_by_name(HASH_NAME))
+
+
+def _sampling_params(request: WorkloadRequest, workload: Workload) -> SamplingParams:
+    wanted = request.sampling_params
+    eos_token_id = workload.model.eos_token_id
+    repetition = wanted.repetition_detection
+    params = SamplingParams(
+        max_tokens=wanted.max_tokens,
+        min_tokens=wanted.min_tokens,
+        stop_token_ids=list(wanted.stop_token_ids),
+        ignore_eos=wanted.eos_token_id is None,
+        prompt_logprobs=0 if wanted.prompt_logprobs else None,
+        repetition_detection=repetition
+        and RepetitionDetectionParams(
+            max_pattern_size=repetition.max_pattern_size,
+            min_pattern_size=repetition.min_pattern_size,
+            min_count=repetition.min_count,
+        ),
+        detokenize=False,
+    )
+    params.update_from_generation_config({}, eos_token_id)
+    return params
+
+
+def _lora_request(request: WorkloadRequest, workload: Workload) -> LoRARequest | None:
+    if request.lora_name is None:
+        return None
+    names = sorted({other.lora_name for other in workload.requests if other.lora_name})
+    return LoRARequest(request.lora_name, names.index(request.lora_name) + 1, "/nowhere")

@@ -1,0 +1,192 @@
+"""Drawing workloads that crowd every feature of the engine into a few requests and steps.
+
+Pools are tiny and vocabularies small, so that memory runs out, prompts share prefixes and stopping
+tokens are sampled often. `max_model_len` never exceeds the pool: a sequence that outgrows it
+preempts itself for ever, in vLLM too.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from reference.workload import draw_tokens
+
+Workload = dict[str, Any]
+
+MAX_STEPS = 150
+LARGEST_MODEL_LEN = 64
+NUM_FAMILIES = 2
+
+
+def small(limit: int, start: int = 0) -> st.SearchStrategy[int]:
+    """A whole number from `start` to `limit`, more often near `start`."""
+    limit = max(limit, start)
+    near = st.integers(start, min(start + 4, limit))
+    return st.one_of(near, st.integers(start, limit))
+
+
+def chance(percent: int) -> st.SearchStrategy[bool]:
+    """True in about so many of a hundred draws; shrinks to False."""
+    return st.integers(0, 99).map(lambda drawn: drawn >= 100 - percent)
+
+
+@st.composite
+def engines(draw: st.DrawFn) -> dict[str, Any]:
+    """The `engine` part of a workload."""
+    block_size = draw(st.sampled_from([4, 2, 1, 3, 8, 16]))
+    num_gpu_blocks = draw(st.one_of(st.integers(4, 12), st.integers(4, 40)))
+    capacity = (num_gpu_blocks - 1) * block_size
+    longest = min(capacity, LARGEST_MODEL_LEN)
+    max_model_len = draw(st.one_of(st.just(longest), st.integers(2, longest)))
+    max_num_seqs = draw(st.integers(1, 6))
+    chunked = not draw(chance(15))
+    fewest_tokens = max_num_seqs if chunked else max(max_num_seqs, max_model_len)
+    batched = draw(
+        st.one_of(
+            st.integers(fewest_tokens, fewest_tokens + 8),
+            st.integers(fewest_tokens, fewest_tokens + 64),
+            st.just(fewest_tokens + 1000),
+        )
+    )
+    engine: dict[str, Any] = {
+        "block_size": block_size,
+        "num_gpu_blocks": num_gpu_blocks,
+        "max_model_len": max_model_len,
+        "max_num_seqs": max_num_seqs,
+        "max_num_batched_tokens": batched,
+        "policy": draw(st.sampled_from(["fcfs", "priority"])),
+        "enable_chunked_prefill": chunked,
+        "enable_prefix_caching": not draw(chance(15)),
+        "scheduler_reserve_full_isl": not draw(chance(30)),
+    }
+    if draw(chance(25)):
+        engine["max_num_scheduled_tokens"] = draw(st.integers(1, batched))
+    if draw(chance(35)):
+        engine["long_prefill_token_threshold"] = draw(small(max_model_len, start=1))
+    if draw(chance(25)):
+        engine["watermark"] = draw(st.sampled_from([0.05, 0.1, 0.25, 0.5, 0.9]))
+    return engine
+
+
+@st.composite
+def models(draw: st.DrawFn) -> dict[str, Any]:
+    """The `model` part of a workload."""
+    vocab_size = draw(st.sampled_from([1000, 8, 4, 3]))
+    model: dict[str, Any] = {"vocab_size": vocab_size}
+    if vocab_size < 1000 and draw(chance(60)):
+        model["eos_token_id"] = draw(st.integers(0, vocab_size - 1))
+    return model
+
+
+@st.composite
+def prompts(draw: st.DrawFn, longest: int, vocab_size: int) -> list[int]:
+    """A prompt that begins like others of its family and may go on in a way of its own."""
+    family = draw(st.integers(0, NUM_FAMILIES - 1))
+    shared = draw(st.integers(0, longest))
+    own = draw(small(longest - shared, start=0 if shared else 1))
+    seed = draw(st.integers(100, 103))
+    return [*draw_tokens(family, shared, vocab_size), *draw_tokens(seed, own, vocab_size)]
+
+
+@st.composite
+def mm_features(draw: st.DrawFn, num_prompt_tokens: int) -> list[dict[str, Any]]:
+    """One or two images somewhere in a prompt, in order and apart."""
+    features: list[dict[str, Any]] = []
+    end = 0
+    for _ in range(draw(st.integers(1, 2))):
+        if end >= num_prompt_tokens:
+            break
+        offset = draw(st.integers(end, num_prompt_tokens - 1))
+        length = draw(small(num_prompt_tokens - offset, start=1))
+        identifier = draw(st.sampled_from(["cat", "dog"]))
+        features.append({"identifier": identifier, "offset": offset, "length": length})
+        end = offset + length
+    return features
+
+
+@st.composite
+def stop_rules(draw: st.DrawFn, model: dict[str, Any]) -> dict[str, Any]:
+    """What ends a request; some token always remains that does not."""
+    vocab_size = model["vocab_size"]
+    rules: dict[str, Any] = {"max_tokens": draw(st.one_of(st.integers(1, 6), st.integers(1, 40)))}
+    if draw(chance(20)):
+        rules["ignore_eos"] = True
+    if vocab_size < 1000 and draw(chance(30)):
+        # Two at most, and the smallest vocabulary has three: eos may be a third.
+        most = min(2, vocab_size - 2)
+        ids = st.lists(st.integers(0, vocab_size - 1), min_size=1, max_size=most, unique=True)
+        rules["stop_token_ids"] = draw(ids)
+    if draw(chance(20)):
+        rules["min_tokens"] = draw(small(rules["max_tokens"], start=1))
+    if draw(chance(15)):
+        largest = draw(st.integers(1, 3))
+        rules["repetition_detection"] = {
+            "max_pattern_size": largest,
+            "min_pattern_size": draw(st.integers(0, largest)),
+            "min_count": draw(st.integers(2, 3)),
+        }
+    return rules
+
+
+@st.composite
+def aborts(draw: st.DrawFn, arrival: int) -> dict[str, Any]:
+    """An abort at some time after the arrival, before a step or while its model runs."""
+    after = draw(st.booleans())
+    first = arrival if after else arrival + 1
+    when = "after_schedule" if after else "before_schedule"
+    return {"step": draw(small(first + 15, start=first)), "when": when}
+
+
+@st.composite
+def requests(
+    draw: st.DrawFn, name: str, engine: dict[str, Any], model: dict[str, Any]
+) -> dict[str, Any]:
+    """One request, with each of its features drawn now and then."""
+    prompt = draw(prompts(engine["max_model_len"] - 1, model["vocab_size"]))
+    arrival = draw(st.one_of(st.just(0), small(12)))
+    request: dict[str, Any] = {"id": name, "prompt": prompt, "arrival": arrival}
+    request |= draw(stop_rules(model))
+    if draw(chance(60 if engine["policy"] == "priority" else 10)):
+        request["priority"] = draw(st.integers(-1, 2))
+    if draw(chance(10)):
+        request["lora_name"] = draw(st.sampled_from(["sql", "chat"]))
+    if draw(chance(10)):
+        request["cache_salt"] = draw(st.sampled_from(["red", "blue"]))
+    if draw(chance(10)):
+        request["mm_features"] = draw(mm_features(len(prompt)))
+    if draw(chance(5)):
+        request["prompt_logprobs"] = True
+    if draw(chance(25)):
+        request["abort"] = draw(aborts(arrival))
+    if draw(chance(10)):
+        request["grammar"] = {
+            "step": draw(small(arrival + 8, start=arrival)),
+            "compiles": not draw(chance(30)),
+        }
+    return request
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Workload:
+    """A workload as plain data, always valid.
+
+    >>> from reference.workload import parse_workload
+    >>> from hypothesis import find
+    >>> len(parse_workload(find(workloads(), lambda _: True), "drawn").requests)
+    1
+    """
+    engine = draw(engines())
+    model = draw(models())
+    count = draw(st.integers(1, 8))
+    names = [chr(ord("a") + i) for i in range(count)]
+    workload: Workload = {
+        "engine": engine,
+        "model": model,
+        "max_steps": MAX_STEPS,
+        "requests": [draw(requests(name, engine, model)) for name in names],
+    }
+    if draw(chance(15)):
+        workload["reset_prefix_cache"] = sorted(
+            draw(st.sets(st.integers(0, 25), min_size=1, max_size=4))
+        )
+    return workload
