@@ -58,6 +58,12 @@ class EngineConfig:
                 f"at least max_model_len ({self.max_model_len}), "
                 "because a prompt must fit in one step",
             )
+        if self.long_prefill_token_threshold > self.max_model_len:
+            raise ConfigError(
+                "long_prefill_token_threshold",
+                f"got {self.long_prefill_token_threshold}",
+                f"at most max_model_len ({self.max_model_len}), or 0 for none",
+            )
         if not 0.0 <= self.watermark < 1.0:
             raise ConfigError("watermark", f"got {self.watermark}", "a number from 0 to below 1")
 

@@ -22,7 +22,8 @@ class SamplingParams:
 
     ``eos_token_id`` is None when the model has none or the request ignores it: the check for the
     end of the sequence then never holds. ``min_tokens`` keeps the stopping tokens from being
-    sampled at first (``forbidden_token_ids``); it does not gate their check.
+    sampled at first (``forbidden_token_ids``); it does not gate their check. An ignored end of the
+    sequence (``ignored_eos_token_id``) is kept away too, as in vLLM, although it stops nothing.
     """
 
     max_tokens: int
@@ -31,6 +32,7 @@ class SamplingParams:
     stop_token_ids: tuple[int, ...] = ()
     repetition_detection: RepetitionDetectionParams | None = None
     prompt_logprobs: bool = False
+    ignored_eos_token_id: int | None = None
 
     @property
     def skip_reading_prefix_cache(self) -> bool:
@@ -46,5 +48,5 @@ class SamplingParams:
         """
         if num_output_tokens >= self.min_tokens:
             return frozenset()
-        eos = () if self.eos_token_id is None else (self.eos_token_id,)
-        return frozenset((*self.stop_token_ids, *eos))
+        ends = (*self.stop_token_ids, self.eos_token_id, self.ignored_eos_token_id)
+        return frozenset(token for token in ends if token is not None)

@@ -184,10 +184,12 @@ def _drawn_prompt(
 def _sampling_params(data: Fields, model: ModelConfig) -> SamplingParams:
     last_token = model.vocab_size - 1
     max_tokens = data.integer("max_tokens", minimum=1)
+    ignore_eos = data.boolean("ignore_eos", False)
     params = SamplingParams(
         max_tokens=max_tokens,
         min_tokens=data.integer("min_tokens", 0, minimum=0, maximum=max_tokens),
-        eos_token_id=None if data.boolean("ignore_eos", False) else model.eos_token_id,
+        eos_token_id=None if ignore_eos else model.eos_token_id,
+        ignored_eos_token_id=model.eos_token_id if ignore_eos else None,
         stop_token_ids=data.integers("stop_token_ids", (), minimum=0, maximum=last_token),
         repetition_detection=_repetition_detection(data),
         prompt_logprobs=data.boolean("prompt_logprobs", False),
