@@ -8,6 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.checks import check, expect, require, story
+from grader.parts.scheduler.token_budget import install
+from reference.block_pool import BlockPool
+from reference.config import EngineConfig
+from reference.engine import Parts, run_workload
+from reference.kv_cache_manager import KVCacheManager
+from reference.output import SchedulerOutput
+from reference.request import Request
+from reference.sampling_params import SamplingParams
+from reference.scheduler import Scheduler
+from reference.workload import parse_workload
 
 PROMPTS = st.lists(st.integers(1, 40), min_size=1, max_size=7)
 SEATS = st.integers(1, 5)
@@ -122,31 +132,6 @@ def test_running_requests_come_first(lesson: Any) -> None:
     expect(drive.step(), [("r1", 1), ("r2", 1), ("r3", 7)], "r0 has ended and r3 takes its seat.")
 
 
-@check(points=1, rule="The budget", examples=FEW)
-@given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
-def test_budget_and_seats_hold(
-    lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
-) -> None:
-    """No step exceeds the budget, and no more than max_num_seqs requests run."""
-    drive = Drive(
-        lesson,
-        prompts,
-        max_num_seqs=seats,
-        max_num_batched_tokens=budget,
-        long_prefill_token_threshold=threshold,
-    )
-    for _ in range(6):
-        step = drive.schedule()
-        total = sum(num_tokens for _, num_tokens in step)
-        require(total <= budget, "A step hands out at most the budget.", total=total, step=step)
-        require(
-            len(drive.running) <= seats,
-            "At most max_num_seqs requests are running.",
-            running=drive.running,
-        )
-        drive.answer(step)
-
-
 @check(points=1, rule="The budget")
 def test_the_smaller_limit_is_the_budget(lesson: Any) -> None:
     """The budget is the smaller of max_num_scheduled_tokens and max_num_batched_tokens."""
@@ -162,10 +147,10 @@ def test_the_smaller_limit_is_the_budget(lesson: Any) -> None:
 
 @check(points=1, rule="The chase", examples=FEW)
 @given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
-def test_each_token_is_computed_once(
+def test_limits_hold(
     lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
 ) -> None:
-    """The chunks of a prompt add up to its length, and then each step takes one token."""
+    """No step exceeds the budget, the seats, or what a request has to compute."""
     drive = Drive(
         lesson,
         prompts,
@@ -176,6 +161,13 @@ def test_each_token_is_computed_once(
     for _ in range(6):
         wanted = {request_id: request.wanted for request_id, request in drive.requests.items()}
         step = drive.schedule()
+        total = sum(num_tokens for _, num_tokens in step)
+        require(total <= budget, "A step hands out at most the budget.", total=total, step=step)
+        require(
+            len(drive.running) <= seats,
+            "At most max_num_seqs requests are running.",
+            running=drive.running,
+        )
         for request_id, num_tokens in step:
             require(
                 num_tokens <= wanted[request_id],
@@ -305,7 +297,7 @@ def test_the_sampled_token_has_room(lesson: Any) -> None:
     expect(output.scheduled_spec_decode_tokens, {"r0": [1]}, "One of the two tokens is a draft.")
 
 
-@check(points=2, rule="Draft tokens")
+@check(points=1, rule="Draft tokens")
 def test_drafts_are_trimmed_to_what_fits(lesson: Any) -> None:
     """A step names exactly the drafts that fit into it, and no entry for a request with none."""
     for budget, tokens, drafts in (
@@ -419,3 +411,118 @@ def test_cost_does_not_grow_with_the_queue(lesson: Any) -> None:
         microseconds_with_50_waiting=round(short * 1e6),
         microseconds_with_5000_waiting=round(long * 1e6),
     )
+
+
+class EngineScheduler:
+    """The engine's own scheduler, with more blocks than anybody can use."""
+
+    def __init__(self, **limits: Any) -> None:
+        config = EngineConfig(block_size=1024, num_gpu_blocks=100, **limits)
+        manager = KVCacheManager(BlockPool(100, False), 1024, config.max_model_len, False)
+        self.scheduler = Scheduler(config, manager)
+        self.output = SchedulerOutput()
+
+    def add_request(self, request_id: str, num_prompt_tokens: int, max_tokens: int) -> None:
+        params = SamplingParams(max_tokens=max_tokens)
+        self.scheduler.add_request(Request(request_id, [0] * num_prompt_tokens, params))
+
+    def schedule(self) -> SchedulerOutput:
+        self.output = self.scheduler.schedule()
+        return self.output
+
+    def update_from_output(self, sampled: dict[str, list[int]]) -> None:
+        self.scheduler.update_from_output(self.output, sampled)
+
+    def update_draft_token_ids(self, drafts: dict[str, list[int]]) -> None:
+        self.scheduler.update_draft_token_ids(drafts)
+
+    def model(self, accepted: int) -> dict[str, list[int]]:
+        """One token, and up to ``accepted`` right drafts, for each request that is no chunk."""
+        drafts = self.output.scheduled_spec_decode_tokens
+        return {
+            request_id: [7] * (1 + min(accepted, len(drafts.get(request_id, []))))
+            for request_id in self.output.num_scheduled_tokens
+            if not self.scheduler.requests[request_id].is_prefill_chunk
+        }
+
+
+@check(points=2, rule="Your task", needs=["test_running_requests_come_first"], examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3), st.integers(0, 3)), max_size=12),
+    SEATS,
+    BUDGETS,
+    st.sampled_from([None, None, 4, 13, 90]),
+    THRESHOLDS,
+    st.integers(20, 70),
+    st.booleans(),
+)
+def test_the_engine_decides_the_same(
+    lesson: Any,
+    turns: list[tuple[int, int, int]],
+    seats: int,
+    budget: int,
+    scheduled: int | None,
+    threshold: int,
+    max_model_len: int,
+    chunked: bool,
+) -> None:
+    """Whatever arrives and whatever is drafted, each step is the engine's."""
+    limits: dict[str, Any] = {
+        "max_num_seqs": seats,
+        "max_num_batched_tokens": budget if chunked else budget + max_model_len,
+        "max_num_scheduled_tokens": scheduled,
+        "max_model_len": max_model_len,
+        "long_prefill_token_threshold": threshold,
+        "enable_chunked_prefill": chunked,
+    }
+    theirs, engines = lesson.Scheduler(**limits), EngineScheduler(**limits)
+    for number, (arriving, num_drafts, accepted) in enumerate(turns):
+        if arriving:
+            num_prompt_tokens = min(arriving, max_model_len - 1)
+            theirs.add_request(f"r{number}", num_prompt_tokens, 3 + num_drafts)
+            engines.add_request(f"r{number}", num_prompt_tokens, 3 + num_drafts)
+        step, own = theirs.schedule(), engines.schedule()
+        expect(
+            list(step.num_scheduled_tokens.items()),
+            list(own.num_scheduled_tokens.items()),
+            f"Step {number} of the engine.",
+        )
+        expect(
+            step.scheduled_spec_decode_tokens,
+            own.scheduled_spec_decode_tokens,
+            f"The drafts of step {number}.",
+        )
+        sampled = engines.model(accepted)
+        theirs.update_from_output(sampled)
+        engines.update_from_output(sampled)
+        drafts = {
+            request_id: [10 * number + i for i in range((num_drafts + place) % 4)]
+            for place, request_id in enumerate(own.num_scheduled_tokens)
+        }
+        theirs.update_draft_token_ids(drafts)
+        engines.update_draft_token_ids(drafts)
+
+
+@check(points=1, rule="Your task", needs=["test_the_engine_decides_the_same"])
+def test_the_engine_runs_on_it(lesson: Any) -> None:
+    """The whole engine, run by this scheduler, takes the same steps and gives the same outputs."""
+    requests = [
+        {"id": f"r{i}", "prompt": {"length": length, "seed": i}, "max_tokens": 3 + i % 3,
+         "arrival": arrival}
+        for i, (length, arrival) in enumerate(
+            [(10, 0), (50, 0), (5, 0), (7, 1), (64, 3), (1, 3), (33, 4), (20, 9)]
+        )
+    ]  # fmt: skip
+    for engine in (
+        {"max_num_seqs": 3, "max_num_batched_tokens": 32},
+        {"max_num_batched_tokens": 48, "max_num_scheduled_tokens": 24,
+         "long_prefill_token_threshold": 9},
+        {"max_num_batched_tokens": 70, "max_model_len": 66, "enable_chunked_prefill": False},
+    ):  # fmt: skip
+        story(f"Eight requests arrive in steps 0 to 9. The engine: {engine}.")
+        ample = {"num_gpu_blocks": 99, "enable_prefix_caching": False}
+        workload = parse_workload({"engine": engine | ample, "requests": requests}, "eight")
+        theirs, engines = run_workload(workload, install(Parts(), lesson)), run_workload(workload)
+        for step, own in zip(theirs.steps, engines.steps, strict=False):
+            expect(step.to_dict(), own.to_dict(), f"Step {own.step} of the engine.")
+        expect(theirs.outputs, engines.outputs, "The tokens that the requests got.")
