@@ -89,10 +89,10 @@ def _version() -> str:
     return f"vllmlings {version('vllmlings')}, pinned to {PIN}"
 
 
-def main() -> None:
-    """The console script. A wrong use ends with 2 and one line on stderr, never a traceback."""
+def main(args: list[str] | None = None) -> None:
+    """The console script; a wrong use ends with 2 and one line on stderr, never a traceback."""
     try:
-        code = group.main(standalone_mode=False)
+        code = group.main(args, standalone_mode=False)
     except click.UsageError as error:
         click.echo(f"vllmlings: {error.format_message()}", err=True)
         sys.exit(2)

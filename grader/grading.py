@@ -36,7 +36,7 @@ def grade_lesson(
 
     exercise = learner.places.exercise(lesson.path)
     content = digest(exercise)
-    verdict = grade(lesson.path, submission or exercise, fresh=fresh)
+    verdict = grade(lesson.path, submission or exercise, fresh=fresh, tell=tell)
     if submission is None:
         remember(learner.progress, verdict, content)
     return verdict

@@ -15,6 +15,7 @@ from grader.report.console import make_console, show
 from grader.report.course import course_list
 from grader.report.hints import hint_page
 from grader.report.verdict import verdict_page
+from grader.report.waiting import waiting
 from grader.runner import WarmGrader
 from grader.standing import standings
 from grader.verdict import Verdict
@@ -28,70 +29,63 @@ KEYS = (("n", "next"), ("h", "hint"), ("l", "list"), ("r", "run again"), ("q", "
 class WatchSession:
     """Grades the lesson at once and at each save, keeping what is costly warm between."""
 
-    def __init__(self, learner: Learner, lesson: Lesson, events: Events, keys: bool) -> None:
+    def __init__(self, learner: Learner, lesson: Lesson, keyboard: int | None) -> None:
         self._learner = learner
         self._lesson = lesson
-        self._events = events
-        self._keys = keys
-        self._warm: WarmGrader | None = None
+        self._keyboard = keyboard
         self._verdict: Verdict | None = None
 
     def run(self) -> None:
         """Until `q`, Ctrl-C, or the terminal goes."""
+        lesson: Lesson | None = self._lesson
         try:
-            self._begin(self._lesson)
-            for event in self._events:
-                if isinstance(event, HungUp) or event == Key("q"):
-                    return
-                self._answer(event)
+            while lesson is not None:
+                lesson = self._watch(lesson)
         except KeyboardInterrupt:
             return
-        finally:
-            self._close()
 
-    def _answer(self, event: Saved | Key | HungUp) -> None:
-        match event:
-            case Saved() | Key("r"):
-                self._check()
-            case Key("n"):
-                self._next()
-            case Key("h"):
-                self._hint()
-            case Key("l"):
-                self._list()
-
-    def _begin(self, lesson: Lesson) -> None:
-        self._close()
+    def _watch(self, lesson: Lesson) -> Lesson | None:
+        """Watch one lesson; gives the one to go on with, or None to end."""
         self._lesson = lesson
-        self._events.follow(self._learner.places.exercise(lesson.path))
-        self._check()
+        exercise = self._learner.places.exercise(lesson.path)
+        # The grader forks when it is made, so it comes before the thread that watches files.
+        with WarmGrader(lesson.path) as warm, Events(exercise, self._keyboard) as events:
+            self._check(warm)
+            for event in events:
+                match event:
+                    case Saved() | Key("r"):
+                        self._check(warm)
+                    case Key("n"):
+                        if following := self._following():
+                            return following
+                    case Key("h"):
+                        self._hint()
+                    case Key("l"):
+                        self._list()
+                    case Key("q") | HungUp():
+                        return None
+        return None
 
-    def _close(self) -> None:
-        if self._warm is not None:
-            self._warm.close()
-            self._warm = None
-
-    def _check(self) -> None:
+    def _check(self, warm: WarmGrader) -> None:
         self._clear()
         self._say(f"Checking {self._lesson.path} …")
-        if self._warm is None:
-            self._warm = WarmGrader(self._lesson.path)
         exercise = self._learner.places.exercise(self._lesson.path)
         content = digest(exercise)
-        self._verdict = self._warm.grade(exercise)
+        with waiting(f"Checking {self._lesson.name}") as progress:
+            self._verdict = warm.grade(exercise, progress.advance)
         remember(self._learner.progress, self._verdict, content)
         show(verdict_page(self._verdict, exercise, make_console().width, what_next=False))
         self._show_keys()
 
-    def _next(self) -> None:
+    def _following(self) -> Lesson | None:
+        """The lesson to go on with, after a pass; otherwise says why there is none."""
         if self._verdict is None or self._verdict.status != "passed":
-            self._say(f"{self._lesson.path} has not passed yet; `n` goes on after a pass.")
-            return
+            self._say(f"{self._lesson.path} has not passed yet; n goes on after a pass.")
+            return None
         following = self._learner.lesson_after(self._lesson)
         if following is None:
             self._say("Every lesson that is written so far has passed.")
-            return
-        self._begin(following)
+        return following
 
     def _hint(self) -> None:
         import click
@@ -113,7 +107,7 @@ class WatchSession:
         self._show_keys()
 
     def _show_keys(self) -> None:
-        if self._keys:
+        if self._keyboard is not None:
             line = Text("\n")
             for key, what in KEYS:
                 line.append(f" {key} ", style="reverse").append(f" {what}   ")

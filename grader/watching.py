@@ -35,23 +35,27 @@ Event = Saved | Key | HungUp
 
 
 class Events:
-    """Saves under `folder` and keys from a descriptor, as they come, in one stream.
+    """Saves of one file and keys from a descriptor, as they come, in one stream.
 
-    The saves told are those of the file last given to `follow`. Close it when done.
+    Used with `with`: watching begins when this is made and ends with the block.
     """
 
-    def __init__(self, folder: Path, keyboard: int | None) -> None:
-        self._folder = folder
+    def __init__(self, file: Path, keyboard: int | None) -> None:
+        self._file = file.resolve()
         self._keyboard = keyboard
-        self._followed = folder
         self._stop = threading.Event()
         self._wake, self._waker = os.pipe()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    def follow(self, file: Path) -> None:
-        """Tell of this file's saves from now on; what was not told yet of another is dropped."""
-        self._followed = file.resolve()
+    def __enter__(self) -> Events:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        os.close(self._waker)
+        os.close(self._wake)
 
     def __iter__(self) -> Iterator[Event]:
         with selectors.DefaultSelector() as selector:
@@ -70,24 +74,17 @@ class Events:
                         return
                     yield from (Key(key) for key in keys)
 
-    def close(self) -> None:
-        """Stop watching. The descriptor of the keys is the caller's."""
-        self._stop.set()
-        self._thread.join(timeout=2)
-        os.close(self._waker)
-        os.close(self._wake)
-
     def _watch(self) -> None:
         from watchfiles import watch
 
         # The folder and not the file: editors save by renaming a new file over the old one.
         for changes in watch(
-            self._folder,
+            self._file.parent,
             stop_event=self._stop,
             step=STEP_MILLISECONDS,
             rust_timeout=200,
             yield_on_timeout=True,
             raise_interrupt=False,
         ):
-            if any(Path(name).resolve() == self._followed for _, name in changes):
+            if any(Path(name).resolve() == self._file for _, name in changes):
                 os.write(self._waker, b".")

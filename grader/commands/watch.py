@@ -20,14 +20,9 @@ def command(lesson: Lesson | None) -> None:
     click.echo(f"Checking {lesson.path} …")
     from grader.terminal import single_keys
     from grader.watch_session import WatchSession
-    from grader.watching import Events
 
     folder = learner.places.exercises
     if not folder.is_dir():
         raise click.ClickException(f"{folder}: there is no such folder to watch")
     with single_keys() as keyboard:
-        events = Events(folder, keyboard)
-        try:
-            WatchSession(learner, lesson, events, keys=keyboard is not None).run()
-        finally:
-            events.close()
+        WatchSession(learner, lesson, keyboard).run()

@@ -2,64 +2,84 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 PATIENCE = 1.0
+INTERVAL = 0.2
+BAR_WIDTH = 24
 
 
 class Waiting:
-    """How far the work has come; None while nobody knows."""
+    """How far the work has come, and the line that tells it."""
 
-    def __init__(self) -> None:
-        self.done = 0
-        self.total: int | None = None
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._began = time.monotonic()
+        self._done = 0
+        self._total: int | None = None
 
     def advance(self, done: int, total: int) -> None:
         """Tell how many of how many parts are done."""
-        self.done, self.total = done, total
+        self._done, self._total = done, total
+
+    def line(self, seconds: float) -> str:
+        """The line after so many seconds.
+
+        >>> waiting = Waiting("Checking")
+        >>> waiting.advance(6, 12)
+        >>> waiting.line(3.2)
+        'Checking  ━━━━━━━━━━━━────────────  6 of 12  3 s'
+        """
+        if self._total:
+            filled = BAR_WIDTH * self._done // self._total
+            bar = "━" * filled + "─" * (BAR_WIDTH - filled)
+            return f"{self._what}  {bar}  {self._done} of {self._total}  {seconds:.0f} s"
+        place = int(seconds / INTERVAL) % (BAR_WIDTH - 3)
+        bar = "─" * place + "━━━━" + "─" * (BAR_WIDTH - 4 - place)
+        return f"{self._what}  {bar}  {seconds:.0f} s"
+
+    def draw(self) -> None:
+        """Draw the line over the last one."""
+        line = self.line(time.monotonic() - self._began)
+        width = shutil.get_terminal_size().columns - 1
+        os.write(sys.stderr.fileno(), f"\r\x1b[2K{line[:width]}".encode())
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[Waiting]:
     """Show a progress bar while the block runs, if it runs longer than a second.
 
-    The bar is drawn on stderr when that is a terminal, and is gone when the block ends.
+    The bar is drawn on stderr when that is a terminal, and is gone when the block ends. An alarm
+    draws it and not a thread, because the block may fork.
 
-    >>> with waiting("grading") as progress:
+    >>> with waiting("Checking") as progress:
     ...     progress.advance(1, 10)
     """
-    state = Waiting()
-    if not sys.stderr.isatty():
+    state = Waiting(what)
+    if not sys.stderr.isatty() or threading.current_thread() is not threading.main_thread():
         yield state
         return
-    finished = threading.Event()
-    thread = threading.Thread(target=_draw, args=(what, state, finished), daemon=True)
-    thread.start()
+    drawn = False
+
+    def on_alarm(_number: int, _frame: FrameType | None) -> None:
+        nonlocal drawn
+        drawn = True
+        state.draw()
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE, INTERVAL)
     try:
         yield state
     finally:
-        finished.set()
-        thread.join()
-
-
-def _draw(what: str, state: Waiting, finished: threading.Event) -> None:
-    if finished.wait(PATIENCE):
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from grader.report.console import make_console
-
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=make_console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task(what, total=None)
-        while not finished.wait(0.1):
-            bar.update(task, completed=state.done, total=state.total)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if drawn:
+            os.write(sys.stderr.fileno(), b"\r\x1b[2K")
