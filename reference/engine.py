@@ -111,7 +111,7 @@ class Engine:
         for request_id in self._due.early_aborts.get(step, ()):
             self._abort(request_id)
         for arriving in self._due.arrivals.get(step, ()):
-            request = self._make_request(arriving)
+            request = self.make_request(arriving)
             self._requests[request.request_id] = request
             self.scheduler.add_request(request)
         for waiting in self._due.grammars.get(step, ()):
@@ -120,7 +120,7 @@ class Engine:
     def _abort(self, request_id: str) -> None:
         self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
 
-    def _make_request(self, request: WorkloadRequest) -> Request:
+    def make_request(self, request: WorkloadRequest) -> Request:
         hashes = None
         if self.workload.engine.enable_prefix_caching:
             hashes = self._parts.block_hasher(

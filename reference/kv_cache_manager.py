@@ -129,7 +129,8 @@ class KVCacheManager:
             raise ValueError("num_new_tokens must be at least 1")
         table = self._tables.get(request.request_id) or BlockTable()
         num_computed = request.num_computed_tokens + num_new_computed_tokens + num_new_tokens
-        num_slots = min(num_computed + num_lookahead_tokens, self.max_model_len)
+        num_slots = num_computed + num_lookahead_tokens
+        num_slots = min(num_slots, self.max_model_len)
         num_missing = self._num_missing(num_slots, table, new_computed_blocks)
 
         # A running request mostly has room in its last block: nothing to ask of the pool.
@@ -151,7 +152,10 @@ class KVCacheManager:
 
         if self.enable_caching and not delay_cache_blocks:
             # Drafts may be rejected, so only known tokens are cached.
-            self._cache_up_to(table, request, min(num_computed, request.num_tokens))
+            num_tokens = request.num_tokens
+            self._cache_up_to(
+                table, request, num_computed if num_computed < num_tokens else num_tokens
+            )
         return new_blocks
 
     def cache_blocks(self, request: CacheableRequest, num_computed_tokens: int) -> None:
@@ -210,7 +214,8 @@ class KVCacheManager:
     def _num_missing(self, num_slots: int, table: BlockTable, hits: Sequence[int]) -> int:
         """Blocks that are lacking for so many slots."""
         num_blocks = (num_slots + self.block_size - 1) // self.block_size
-        return max(num_blocks - len(table.block_ids) - len(hits), 0)
+        num_missing = num_blocks - len(table.block_ids) - len(hits)
+        return num_missing if num_missing > 0 else 0
 
     def _num_available(
         self, request: CacheableRequest, hits: Sequence[int], has_scheduled_reqs: bool

@@ -1,5 +1,6 @@
 """Who computes how many tokens in the next step, and what becomes of the tokens that come back."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from reference.config import EngineConfig, Policy
@@ -144,7 +145,8 @@ class Scheduler:
             num_new = request.num_tokens + len(request.spec_token_ids) - num_computed
             if 0 < threshold < num_new:
                 num_new = threshold
-            num_new = min(num_new, step.budget, last_position - num_computed)
+            num_new = min(num_new, step.budget)
+            num_new = min(num_new, last_position - num_computed)
             if num_new <= 0:
                 # It waits for its own outputs; those behind it need not.
                 index += 1
@@ -307,7 +309,7 @@ class Scheduler:
         Returns:
             For each client with news, its outputs in schedule order.
         """
-        outputs: dict[int, list[EngineCoreOutput]] = {}
+        outputs: defaultdict[int, list[EngineCoreOutput]] = defaultdict(list)
         stopped: set[Request] = set()
         drafts = scheduler_output.scheduled_spec_decode_tokens
         for request_id in scheduler_output.num_scheduled_tokens:
@@ -318,27 +320,31 @@ class Scheduler:
             if request_id in drafts:
                 num_accepted = len(sampled) - 1
                 request.num_computed_tokens -= len(drafts[request_id]) - num_accepted
-            new_token_ids = self._append_until_stop(request, sampled)
-            output = EngineCoreOutput(
-                request_id, new_token_ids, request.finish_reason, request.stop_reason
-            )
-            if output.finish_reason is not None:
+            new_token_ids, is_stopped = self._append_until_stop(request, sampled)
+            output = EngineCoreOutput(request_id, new_token_ids)
+            outputs[request.client_index].append(output)
+            if is_stopped:
+                output.finish_reason = request.finish_reason
+                output.stop_reason = request.stop_reason
                 self._free_request(request)
                 stopped.add(request)
-            outputs.setdefault(request.client_index, []).append(output)
         if stopped:
             self.running = remove_all(self.running, stopped)
         if self._grammar_errors:
             self._fail_grammars(outputs)
         return self._wrap(outputs)
 
-    def _append_until_stop(self, request: Request, sampled: Sequence[int]) -> list[int]:
-        """The sampled tokens up to the one that ends the request."""
-        for count, token in enumerate(sampled, 1):
+    def _append_until_stop(
+        self, request: Request, sampled: Sequence[int]
+    ) -> tuple[list[int], bool]:
+        """The sampled tokens up to the one that ends the request, and whether one does."""
+        new_token_ids: list[int] = []
+        for token in sampled:
             request.append_output_token_id(token)
+            new_token_ids.append(token)
             if self._check_stop(request, self.config.max_model_len):
-                return list(sampled[:count])
-        return list(sampled)
+                return new_token_ids, True
+        return new_token_ids, False
 
     def _fail_grammars(self, outputs: dict[int, list[EngineCoreOutput]]) -> None:
         failed, self._grammar_errors = self._grammar_errors, []
