@@ -1,0 +1,111 @@
+"""The examples in a stub's docstrings: the tests that a learner sees.
+
+They are read from the stub, whatever the learner has done to the docstrings, run where the
+submission runs, and compared here.
+"""
+
+import ast
+import doctest
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from grader.runner.failures import not_implemented
+from grader.verdict import Call, ExampleDiffered, ExampleResult, Story
+from grader.worker import Session
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """The examples of one docstring. ``line`` is that of its first line in the stub."""
+
+    name: str
+    line: int
+    examples: tuple[doctest.Example, ...]
+
+
+def docstrings(stub: str) -> list[Docstring]:
+    """The docstrings of a stub that hold examples, in the order they stand.
+
+    >>> [found] = docstrings('def one():\\n    \\'\\'\\'\\n    >>> one()\\n    1\\n    \\'\\'\\'')
+    >>> found.name, found.examples[0].source
+    ('one', 'one()\\n')
+    """
+    parser = doctest.DocTestParser()
+    found = []
+    for name, node in _documented(ast.parse(stub), ""):
+        text = ast.get_docstring(node, clean=False)
+        examples = parser.get_examples(text) if text else []
+        if examples:
+            found.append(Docstring(name or "module", node.body[0].lineno, tuple(examples)))
+    return found
+
+
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _documented(node: _Documented, name: str) -> Iterator[tuple[str, _Documented]]:
+    yield name, node
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _documented(child, f"{name}.{child.name}".lstrip("."))
+
+
+def run(docstring: Docstring, session: Session) -> ExampleResult:
+    """Run a docstring's examples in a session with the submission loaded, up to the first failure.
+
+    Raises:
+        WorkerError: the session did not survive an example.
+    """
+    calls: list[Call] = []
+    for example in docstring.examples:
+        ran = session.run_example(docstring.name, example.source)
+        got = _last_line(ran.exception) if ran.exception else ran.output
+        calls.append(Call(example.source.rstrip(), got.rstrip()))
+        if agrees(example, ran.output, ran.exception):
+            continue
+        calls[-1] = Call(calls[-1].text, calls[-1].result, failing=True)
+        story = Story(calls=calls)
+        if got.startswith("NotImplementedError: "):
+            failure = not_implemented(got.removeprefix("NotImplementedError: ").strip(), story)
+            return ExampleResult(docstring.name, "failed", failure)
+        differed = ExampleDiffered(
+            story=story,
+            source=example.source.rstrip(),
+            expected=(example.want or f"{example.exc_msg or ''}").rstrip(),
+            actual=got.rstrip(),
+            line=docstring.line + example.lineno,
+        )
+        return ExampleResult(docstring.name, "failed", differed)
+    return ExampleResult(docstring.name, "passed")
+
+
+def agrees(example: doctest.Example, output: str, exception: str | None) -> bool:
+    """Whether what an example printed or raised is what its docstring shows.
+
+    An exception is compared by the name of its class and its message; the module it lives in
+    does not count, as a submission is loaded under a name of its own.
+    """
+    flags = 0
+    for option, on in example.options.items():
+        flags = flags | option if on else flags & ~option
+    check = doctest.OutputChecker().check_output
+    if exception is None:
+        return example.exc_msg is None and check(example.want, output, flags)
+    if example.exc_msg is None:
+        return False
+    wanted, got = _without_module(example.exc_msg), _without_module(_last_line(exception))
+    if flags & doctest.IGNORE_EXCEPTION_DETAIL:
+        wanted, got = wanted.split(":")[0].strip() + "\n", got.split(":")[0].strip() + "\n"
+    return check(wanted, got, flags)
+
+
+def _last_line(exception: str) -> str:
+    """From the class's name on; a syntax error's text begins with where it is."""
+    lines = exception.splitlines(keepends=True)
+    starts = [n for n, line in enumerate(lines) if not line[:1].isspace()]
+    return "".join(lines[starts[0] if starts else 0 :])
+
+
+def _without_module(message: str) -> str:
+    name, colon, rest = message.partition(":")
+    return f"{name.rpartition('.')[2]}{colon}{rest}"

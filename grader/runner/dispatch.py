@@ -1,0 +1,104 @@
+"""Giving tasks to forked processes, one by one, and gathering what comes of them."""
+
+import selectors
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from grader.runner.process import Channel, Child, Closed, fork
+from grader.runner.tasks import Checking, Done, Order, Task, blocked
+
+DEADLINE = 5.0
+# Once this many tasks have timed out, the rest get less time for a call, so that a submission
+# that never ends anywhere does not keep its learner waiting.
+PATIENCE = 2
+SHORT_DEADLINE = 0.5
+
+
+class SeatDied(Exception):
+    """A process of the grader's own ended in the middle of a task."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(f"the process that ran {task} ended")
+        self.task = task
+
+
+class Dispatch:
+    """The tasks of one grading: which are done, which can be done next."""
+
+    def __init__(self, tasks: list[Task], tell: Callable[[int, int], None]) -> None:
+        self._tasks = tasks
+        self._tell = tell
+        self._waiting = list(range(len(tasks)))
+        self._done: dict[int, Done] = {}
+        self._passed = {task.name: False for task in tasks if isinstance(task, Checking)}
+        self._settled: set[str] = set()
+
+    def run(self, serves: Sequence[Callable[[Channel], None]]) -> list[Done]:
+        """Fork a process for each of ``serves`` and have all tasks done.
+
+        Raises:
+            SeatDied: one of these processes ended, which no submission can make it do.
+        """
+        seats = [fork(serve) for serve in serves]
+        try:
+            self._run(seats)
+        except BaseException:
+            for seat in seats:
+                seat.kill()
+            raise
+        for seat in seats:
+            seat.end()
+        return [self._done[number] for number in range(len(self._tasks))]
+
+    def _run(self, seats: list[Child]) -> None:
+        busy: dict[Child, int] = {}
+        with selectors.DefaultSelector() as selector:
+            for seat in seats:
+                selector.register(seat.channel, selectors.EVENT_READ, seat)
+            while True:
+                for seat in seats:
+                    number = None if seat in busy else self._next()
+                    if number is not None:
+                        order = Order(number, self._deadline())
+                        seat.channel.send(msgspec.msgpack.encode(order))
+                        busy[seat] = number
+                if not busy:
+                    return
+                for key, _ in selector.select():
+                    number = busy.pop(key.data)
+                    self._finish(self._received(key.data, number))
+
+    def _received(self, seat: Child, number: int) -> Done:
+        try:
+            return msgspec.msgpack.decode(seat.channel.receive(), type=Done)
+        except Closed:
+            raise SeatDied(self._tasks[number].name) from None
+
+    def _next(self) -> int | None:
+        """The first waiting task whose needs are settled; those with a failed need are blocked."""
+        for number in list(self._waiting):
+            task = self._tasks[number]
+            needs = task.needs if isinstance(task, Checking) else ()
+            if not self._settled.issuperset(needs):
+                continue
+            self._waiting.remove(number)
+            failed = [need for need in needs if not self._passed[need]]
+            if not failed:
+                return number
+            assert isinstance(task, Checking)
+            self._finish(Done(number, check=blocked(task, failed)))
+            return self._next()
+        return None
+
+    def _finish(self, done: Done) -> None:
+        self._done[done.number] = done
+        task = self._tasks[done.number]
+        if isinstance(task, Checking):
+            self._settled.add(task.name)
+            self._passed[task.name] = done.passed
+        self._tell(len(self._done), len(self._tasks))
+
+    def _deadline(self) -> float:
+        timed_out = sum(done.timed_out for done in self._done.values())
+        return DEADLINE if timed_out < PATIENCE else SHORT_DEADLINE

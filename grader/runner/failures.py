@@ -1,0 +1,141 @@
+"""What a check or an example raised, as the failure that the verdict carries."""
+
+import re
+from collections.abc import Sequence
+
+from grader import checks, verdict
+from grader.runner.showing import shown
+from grader.verdict import AnyFailure, Call, Story
+from grader.worker import (
+    CallTimedOut,
+    LoadFailed,
+    OutOfMemory,
+    ProtocolViolation,
+    SubmissionRaised,
+    WorkerDied,
+    WorkerError,
+)
+
+# What ends the search for a smaller case: it would cost as much again and tell nothing more.
+FINAL = (
+    verdict.TimedOut,
+    verdict.Died,
+    verdict.OutOfMemory,
+    verdict.BrokeProtocol,
+    verdict.NotImplementedYet,
+)
+
+_KEPT_CALLS = 20
+_HINT = re.compile(r"(?P<name>[A-Za-z_][\w.]*): (?P<hint>.+)", re.DOTALL)
+
+
+def failure_of(error: BaseException, story: Story) -> AnyFailure | None:
+    """The failure that an exception stands for; None where it is not the submission's doing."""
+    told = _told(error, story)
+    if isinstance(error, WorkerError):
+        return _of_worker(error, told)
+    match error:
+        case checks.Mismatch():
+            return verdict.Mismatched(
+                story=told,
+                expected=shown(error.expected),
+                actual=shown(error.actual),
+                because=error.because,
+            )
+        case checks.Differs():
+            expected, expected_error = _side(error.expected)
+            actual, actual_error = _side(error.actual)
+            return verdict.Differed(
+                story=told,
+                call=error.call,
+                expected=expected,
+                actual=actual,
+                expected_error=expected_error,
+                actual_error=actual_error,
+            )
+        case checks.Unmet():
+            facts = {name: shown(value) for name, value in error.facts.items()}
+            return verdict.Unmet(story=told, because=error.because, facts=facts)
+        case checks.WrongError():
+            return verdict.WrongError(
+                story=told,
+                expected=error.expected,
+                raised=error.raised,
+                message=error.message,
+                value=None if error.raised else shown(error.value),
+                because=error.because,
+            )
+    return None
+
+
+def not_implemented(message: str, story: Story, line: int | None = None) -> AnyFailure:
+    """The failure of a part that is still the stub's, from its ``<name>: <hint>``."""
+    matched = _HINT.fullmatch(message)
+    if matched is None:
+        return verdict.NotImplementedYet(story=story, name="", hint=message, line=line)
+    return verdict.NotImplementedYet(
+        story=story, name=matched["name"], hint=matched["hint"], line=line
+    )
+
+
+def _of_worker(error: WorkerError, story: Story) -> AnyFailure | None:
+    match error:
+        case OutOfMemory():
+            return verdict.OutOfMemory(story=story, call=error.call)
+        case SubmissionRaised() if error.is_a("NotImplementedError"):
+            return not_implemented(error.message, story, error.line)
+        case SubmissionRaised():
+            return verdict.Raised(
+                story=story,
+                type_name=error.type_name,
+                message=error.message,
+                line=error.line,
+                call=error.call,
+            )
+        case LoadFailed():
+            return verdict.Raised(
+                story=story,
+                type_name=error.type_name or "AttributeError",
+                message=error.message,
+                line=error.line,
+                call=error.call,
+            )
+        case CallTimedOut():
+            return verdict.TimedOut(story=story, call=error.call, seconds=error.seconds)
+        case WorkerDied():
+            by_signal = error.cause if error.signal is not None else None
+            return verdict.Died(
+                story=story, call=error.call, exit_code=error.exit_code, signal=by_signal
+            )
+        case ProtocolViolation():
+            return verdict.BrokeProtocol(story=story, call=error.call, problem=error.problem)
+    return None
+
+
+def _side(value: object) -> tuple[str, str | None]:
+    if isinstance(value, checks.Raised):
+        return "", value.type_name
+    return shown(value), None
+
+
+def _told(error: BaseException, story: Story) -> Story:
+    """The story with the call that is to blame marked, and the middle of a long one left out."""
+    calls = list(story.calls)
+    blamed = _blamed(error, calls)
+    if blamed is not None:
+        calls[blamed] = Call(calls[blamed].text, calls[blamed].result, failing=True)
+    if len(calls) > 2 * _KEPT_CALLS:
+        left_out = len(calls) - 2 * _KEPT_CALLS
+        middle = Call(f"… {left_out} more calls", "")
+        calls = [*calls[:_KEPT_CALLS], middle, *calls[-_KEPT_CALLS:]]
+    return Story(story.setting, calls)
+
+
+def _blamed(error: BaseException, calls: Sequence[Call]) -> int | None:
+    if not calls or isinstance(error, checks.Unmet):
+        return None  # a property may rest on any of the calls
+    if isinstance(error, checks.Mismatch):
+        actual = shown(error.actual)
+        same = [n for n, call in enumerate(calls) if call.result == actual]
+        return same[-1] if same else None
+    return len(calls) - 1

@@ -1,0 +1,108 @@
+"""Forked processes and the channel to each: whole messages, in order, over a socket pair."""
+
+import os
+import signal
+import socket
+import struct
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_HEADER = struct.Struct("<I")
+
+
+class Closed(Exception):
+    """The process at the other end is gone."""
+
+
+class Channel:
+    """One end of a two-way connection that carries whole messages."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def fileno(self) -> int:
+        return self._end.fileno()
+
+    def send(self, message: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            Closed: nobody is there to read it.
+        """
+        try:
+            self._end.sendall(_HEADER.pack(len(message)) + message)
+        except OSError as error:
+            raise Closed from error
+
+    def receive(self) -> bytes:
+        """Wait for a message.
+
+        Raises:
+            Closed: the other end closed, or died in the middle of a message.
+        """
+        (length,) = _HEADER.unpack(self._exactly(_HEADER.size))
+        return self._exactly(length)
+
+    def close(self) -> None:
+        self._end.close()
+
+    def _exactly(self, size: int) -> bytes:
+        received = bytearray()
+        while len(received) < size:
+            try:
+                part = self._end.recv(size - len(received))
+            except OSError as error:
+                raise Closed from error
+            if not part:
+                raise Closed
+            received += part
+        return bytes(received)
+
+
+@dataclass(frozen=True)
+class Child:
+    """A forked process and the channel to it."""
+
+    pid: int
+    channel: Channel
+
+    def end(self) -> None:
+        """Close the channel, at which the process ends, and wait for that."""
+        self.channel.close()
+        self._wait()
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.channel.close()
+        os.kill(self.pid, signal.SIGKILL)
+        self._wait()
+
+    def _wait(self) -> None:
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            return  # a handler of the caller's own has waited for it
+
+
+def fork(body: Callable[[Channel], None]) -> Child:
+    """Run ``body`` in a forked process; it ends when ``body`` returns or raises.
+
+    What it raises shows only as a closed channel.
+    """
+    ours, theirs = socket.socketpair()
+    with warnings.catch_warnings():
+        # A library's idle threads (numpy's) do not matter: none of them holds what we use.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid:
+        theirs.close()
+        return Child(pid, Channel(ours))
+    code = 1
+    try:
+        ours.close()
+        body(Channel(theirs))
+        code = 0
+    finally:
+        # Not sys.exit: what the parent registered to run at its exit is not ours to run.
+        os._exit(code)

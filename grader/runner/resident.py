@@ -1,0 +1,120 @@
+"""The trusted process: collects a suite once, then grades each submission that it is sent."""
+
+import contextlib
+import os
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from grader.lessons import Lesson
+from grader.runner.process import Channel, Closed
+from grader.stub import stub_of
+from grader.verdict import GraderError, Verdict
+from grader.worker import Worker
+
+
+class Request(msgspec.Struct):
+    """Grade the file at this path."""
+
+    submission: str
+
+
+class Progress(msgspec.Struct, tag=True):
+    """So many of so many tasks are done."""
+
+    done: int
+    total: int
+
+
+class Judged(msgspec.Struct, tag=True):
+    """The verdict on a request."""
+
+    verdict: Verdict
+
+
+Answer: TypeAlias = Progress | Judged
+
+
+def serve(channel: Channel, lesson: Lesson, python: str, jobs: int) -> None:
+    """Grade one request after another, until the channel closes."""
+    # A suite's own prints must not end up in what the command prints, which may be JSON.
+    os.dup2(2, 1)
+    bench = Bench(lesson, python, jobs)
+    try:
+        _collect_and_serve(channel, bench)
+    except (Closed, KeyboardInterrupt):
+        return
+    except Exception as error:
+        failed = bench.failed(error)
+        _answer_all(channel, lambda _: failed)
+    finally:
+        bench.close()
+
+
+class Bench:
+    """What gradings of a lesson need: its files, and workers started ahead of time."""
+
+    def __init__(self, lesson: Lesson, python: str, jobs: int) -> None:
+        self.lesson = lesson
+        self.stub = stub_of(lesson)
+        self._python, self._jobs = python, jobs
+        self.workers = self._started()
+
+    def renew(self) -> None:
+        """Put fresh workers in the place of used ones."""
+        self.close()
+        self.workers = self._started()
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.close()
+
+    def _started(self) -> list[Worker]:
+        return [Worker(self._python) for _ in range(self._jobs)]
+
+    def failed(self, error: Exception) -> Verdict:
+        """The verdict when the grader itself failed."""
+        detail = "".join(traceback.format_exception(error))
+        cause = GraderError(str(error) or type(error).__name__, detail)
+        return Verdict(self.lesson.name, "grader_error", 0, 0, error=cause)
+
+
+def _collect_and_serve(channel: Channel, bench: Bench) -> None:
+    # Imported with the workers already starting: it takes longer than they do.
+    from grader.runner.examine import examine
+    from grader.runner.suite import Collection, collect
+
+    def tell(done: int, total: int) -> None:
+        channel.send(msgspec.msgpack.encode(Progress(done, total)))
+
+    def grade_all(collection: Collection) -> None:
+        def grade(submission: Path) -> Verdict:
+            try:
+                return examine(
+                    bench.lesson, bench.stub, collection, bench.workers, submission, tell
+                )
+            except Exception as error:
+                return bench.failed(error)
+
+        with contextlib.suppress(Closed):  # pytest would take it for a crash
+            _answer_all(channel, grade, bench.renew)
+
+    collect(bench.lesson.suite, bench.lesson.root, grade_all)
+
+
+def _answer_all(
+    channel: Channel,
+    grade: Callable[[Path], Verdict],
+    get_ready: Callable[[], None] = lambda: None,
+) -> None:
+    while True:
+        request = msgspec.msgpack.decode(channel.receive(), type=Request)
+        started = time.perf_counter()
+        verdict = grade(Path(request.submission))
+        verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - started)
+        channel.send(msgspec.msgpack.encode(Judged(verdict)))
+        get_ready()

@@ -1,0 +1,94 @@
+"""Running a check and keeping the smallest case in which it fails.
+
+Hypothesis draws the cases and makes failing ones smaller. How far it may go is bounded by the
+number of cases it runs, not by a clock, so that the same submission always fails with the same
+story.
+"""
+
+import functools
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import is_hypothesis_test
+from hypothesis.errors import HypothesisException, StopTest
+
+from grader.runner.failures import FINAL, failure_of
+from grader.verdict import AnyFailure, Story
+
+CASES_AFTER_FAILURE = 250
+
+
+class Enough(BaseException):
+    """Ends a check at once; not an ``Exception``, so that Hypothesis lets it through."""
+
+
+@dataclass
+class Search:
+    """The cases of one check so far; ``told`` gives the story of the current one.
+
+    After it has run, ``failure`` is that of the smallest failing case, and ``broken`` tells of a
+    fault in the suite itself.
+    """
+
+    begin: Callable[[], None]
+    told: Callable[[], Story]
+    failure: AnyFailure | None = None
+    broken: str | None = None
+    _size: tuple[int, int] = (0, 0)
+    _cases_left: int = field(default=CASES_AFTER_FAILURE)
+
+    def run(self, test: Callable[..., None], arguments: dict[str, Any]) -> None:
+        """Run a check's test function with its fixtures; never raises for what it found."""
+        try:
+            if is_hypothesis_test(test):
+                handle: Any = vars(test)["hypothesis"]
+                handle.inner_test = self._each(handle.inner_test)
+                test(**arguments)
+            else:
+                self._each(test)(**arguments)
+        except Enough:
+            return
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            # Once a case has failed, whatever Hypothesis makes of it (a submission that answers
+            # differently the second time is "flaky" to it) adds nothing.
+            if self.failure is None:
+                self.broken = traceback.format_exc()
+
+    def _each(self, test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def case(*args: Any, **kwargs: Any) -> None:
+            if self.failure is not None:
+                self._cases_left -= 1
+                if self._cases_left < 0:
+                    raise Enough
+            self.begin()
+            try:
+                test(*args, **kwargs)
+            except (HypothesisException, StopTest, KeyboardInterrupt):
+                raise
+            except BaseException as error:
+                self._failed(error)
+                raise
+
+        return case
+
+    def _failed(self, error: BaseException) -> None:
+        failure = failure_of(error, self.told())
+        if failure is None:
+            self.broken = traceback.format_exc()
+            raise Enough from error
+        size = _size(failure.story)
+        if self.failure is None or size <= self._size:
+            self.failure, self._size = failure, size
+        if isinstance(failure, FINAL):
+            self.failure = failure
+            raise Enough from error
+
+
+def _size(story: Story) -> tuple[int, int]:
+    texts = [*story.setting, *(call.text for call in story.calls)]
+    return len(story.calls), sum(map(len, texts))

@@ -1,0 +1,29 @@
+"""A forked process that does one task after another, each in a session of its own worker."""
+
+from pathlib import Path
+
+import msgspec
+
+from grader.runner.process import Channel
+from grader.runner.tasks import Done, Order, Task, perform, unloaded
+from grader.worker import Worker, WorkerError
+
+
+def serve(channel: Channel, tasks: list[Task], worker: Worker, submission: Path) -> None:
+    """Do the tasks that are ordered, until the channel closes."""
+    with worker:
+        while True:
+            order = msgspec.msgpack.decode(channel.receive(), type=Order)
+            channel.send(
+                msgspec.msgpack.encode(_do(order, tasks[order.number], worker, submission))
+            )
+
+
+def _do(order: Order, task: Task, worker: Worker, submission: Path) -> Done:
+    with worker.session(deadline=order.deadline) as session:
+        try:
+            lesson = session.load(submission, submission.stem)
+        except WorkerError as error:
+            return unloaded(order.number, task, error)
+        done = perform(order.number, task, session, lesson)
+        return msgspec.structs.replace(done, printed=session.printed)

@@ -1,0 +1,137 @@
+"""The grader's door: ``grade`` for once, ``WarmGrader`` for again and again."""
+
+import ast
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from grader import cache, lessons
+from grader.lessons import Lesson
+from grader.places import places
+from grader.runner import resident
+from grader.runner.process import Closed, fork
+from grader.runner.resident import Answer, Progress, Request
+from grader.stub import is_stub
+from grader.verdict import GraderError, Verdict
+
+MOST_JOBS = 4
+
+Tell = Callable[[int, int], None]
+
+
+def grade(
+    lesson: str | Lesson,
+    submission: Path,
+    python: str = sys.executable,
+    fresh: bool = False,
+    jobs: int | None = None,
+    tell: Tell | None = None,
+) -> Verdict:
+    """Grade a submission: the verdict kept from the last time, or a new one.
+
+    ``python`` is the interpreter that runs the submission, ``fresh`` leaves kept verdicts alone,
+    ``jobs`` is how many processes share the checks (one for each core, at most four), and
+    ``tell`` hears how many of how many tasks are done.
+
+    Raises:
+        UnknownLesson: no lesson has this name.
+    """
+    lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
+    if is_stub(lesson, submission):
+        return not_started(lesson)
+    key = _key(lesson, submission) if python == sys.executable else None
+    kept = cache.find(places().state, lesson.name, key) if key and not fresh else None
+    if kept:
+        return kept
+    with WarmGrader(lesson, python, jobs) as grader:
+        verdict = grader.grade(submission, tell)
+    # A file saved in the meantime is not what was graded.
+    if key and key == _key(lesson, submission):
+        cache.keep(places().state, key, verdict)
+    return verdict
+
+
+class WarmGrader:
+    """A process that has collected the lesson's suite and started workers, ready to grade.
+
+    It is forked when this is made; a program with threads makes it before it starts them.
+    """
+
+    def __init__(
+        self, lesson: str | Lesson, python: str = sys.executable, jobs: int | None = None
+    ) -> None:
+        self.lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
+        self._serve = functools.partial(
+            resident.serve, lesson=self.lesson, python=python, jobs=jobs or default_jobs()
+        )
+        self._process = fork(self._serve)
+
+    def grade(self, submission: Path, tell: Tell | None = None) -> Verdict:
+        """Grade a submission; a grader that dies of it gives a ``grader_error`` and is replaced."""
+        if is_stub(self.lesson, submission):
+            return not_started(self.lesson)
+        try:
+            return self._grade(submission, tell or (lambda _done, _total: None))
+        except Closed:
+            self._process.end()
+            self._process = fork(self._serve)
+            cause = GraderError("the grader's own process ended")
+            return Verdict(self.lesson.name, "grader_error", 0, 0, error=cause)
+
+    def close(self) -> None:
+        self._process.end()
+
+    def __enter__(self) -> "WarmGrader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _grade(self, submission: Path, tell: Tell) -> Verdict:
+        channel = self._process.channel
+        channel.send(msgspec.msgpack.encode(Request(str(submission))))
+        while True:
+            answer = msgspec.msgpack.decode(channel.receive(), type=Answer)
+            if not isinstance(answer, Progress):
+                return answer.verdict
+            tell(answer.done, answer.total)
+
+
+def not_started(lesson: Lesson) -> Verdict:
+    """The verdict on an untouched stub, for which nothing is run."""
+    return Verdict(lesson.name, "not_started", 0, _points(lesson.suite))
+
+
+def default_jobs() -> int:
+    """One process for each core that this one may use, at most four."""
+    return min(len(os.sched_getaffinity(0)), MOST_JOBS)
+
+
+def _key(lesson: Lesson, submission: Path) -> str | None:
+    try:
+        return cache.key(lesson, submission)
+    except OSError:
+        return None
+
+
+def _points(suite: Path) -> int:
+    """The points of a suite's checks, read off its text."""
+    try:
+        tree = ast.parse(suite.read_bytes())
+    except (OSError, SyntaxError):
+        return 0
+    calls = [
+        decorator
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith("check")
+    ]
+    values = [word.value for call in calls for word in call.keywords if word.arg == "points"]
+    values += [call.args[0] for call in calls if call.args]
+    points = [value.value for value in values if isinstance(value, ast.Constant)]
+    return sum(value for value in points if isinstance(value, int))
