@@ -9,7 +9,7 @@ kv_cache_coordinator.py and single_type_kv_cache_manager.py (vLLM 0.30.0). This 
 case of one full-attention group. Blocks are ints: their ids.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -80,12 +80,12 @@ class ExamplePool:
         self.touch(blocks)
         return blocks
 
-    def touch(self, blocks: Iterable[int]) -> None:
+    def touch(self, blocks: Sequence[int]) -> None:
         """Add one holder to each block; a free block stops being free."""
         for block in blocks:
             self.holders[block] += 1
 
-    def free_blocks(self, ordered_blocks: Iterable[int]) -> None:
+    def free_blocks(self, ordered_blocks: Sequence[int]) -> None:
         """Take one holder away from each block, in the order given."""
         for block in ordered_blocks:
             self.holders[block] -= 1
@@ -373,7 +373,7 @@ class KVCacheManager:
         ### END SOLUTION
 
     def get_block_ids(self, request_id: str) -> list[int]:
-        """The block table of a request, a new list; `[]` if it holds none.
+        """The block table of a request; `[]` if it holds none.
 
         Source: vllm/v1/core/kv_cache_manager.py, KVCacheManager.get_block_ids.
         """
