@@ -114,7 +114,7 @@ class Scheduler:
         >>> scheduler.schedule().num_scheduled_tokens
         {'long': 8, 'short': 5}
         """
-        ### BEGIN SOLUTION Find the budget, serve running, then waiting, then advance the counts.
+        ### BEGIN SOLUTION find the budget, serve running, then waiting, then count ahead
         token_budget = self.max_num_batched_tokens
         if self.max_num_scheduled_tokens is not None:
             token_budget = min(token_budget, self.max_num_scheduled_tokens)
@@ -127,7 +127,7 @@ class Scheduler:
 
     def _schedule_running(self, output: SchedulerOutput, token_budget: int) -> int:
         """Give tokens to the running requests, in order, and return the budget that is left."""
-        ### BEGIN SOLUTION Walk over self.running while budget is left; trim and hand on drafts.
+        ### BEGIN SOLUTION serve them while budget is left; trim their drafts
         for request in self.running:
             if token_budget == 0:
                 break
@@ -153,7 +153,7 @@ class Scheduler:
 
     def _schedule_waiting(self, output: SchedulerOutput, token_budget: int) -> None:
         """Admit waiting requests, oldest first, into the free seats with the budget left."""
-        ### BEGIN SOLUTION Look at the head of self.waiting; admit it, or stop.
+        ### BEGIN SOLUTION look at the head of the queue; admit it, or stop
         while self.waiting and token_budget > 0:
             if len(self.running) >= self.max_num_seqs:
                 break
@@ -173,7 +173,7 @@ class Scheduler:
 
     def _update_after_schedule(self, output: SchedulerOutput) -> None:
         """Count the scheduled tokens as computed, before the model has even run."""
-        ### BEGIN SOLUTION Advance num_computed_tokens and set is_prefill_chunk.
+        ### BEGIN SOLUTION advance the counts, set is_prefill_chunk
         for request_id, num_new_tokens in output.num_scheduled_tokens.items():
             request = self.requests[request_id]
             request.num_computed_tokens += num_new_tokens
@@ -199,7 +199,7 @@ class Scheduler:
         >>> output.scheduled_spec_decode_tokens
         {'a': [11, 12, 13], 'b': [21]}
         """
-        ### BEGIN SOLUTION Store each request's drafts; a prefill chunk keeps none.
+        ### BEGIN SOLUTION store the drafts; a prefill chunk keeps none
         for request_id, spec_token_ids in draft_token_ids.items():
             request = self.requests.get(request_id)
             if request is None:
