@@ -1,0 +1,64 @@
+"""A learner's home of its own for each test, and the command run in this process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.cli import main
+from grader.files import write_atomically
+from grader.lessons import ROOT, Lesson, names
+from grader.places import places
+from grader.stub import stub_of
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """All stubs and no progress; the command takes it for the learner's own."""
+    for name in names():
+        write_atomically(tmp_path / "exercises" / f"{name}.py", stub_of(Lesson(name)))
+    monkeypatch.setenv("VLLMLINGS_HOME", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+    places.cache_clear()
+    yield tmp_path
+    places.cache_clear()
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:  # noqa: ARG001 (sets the home)
+    """`run("grade", "block_pool")`: exit code, stdout and stderr of the command."""
+
+    def ran(*args: str) -> Ran:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(args))
+        captured = capsys.readouterr()
+        return Ran(int(ended.value.code or 0), captured.out, captured.err)
+
+    return ran
+
+
+@pytest.fixture
+def solve(home: Path) -> Callable[[str], Path]:
+    """Puts the solution of a lesson into the learner's exercise."""
+
+    def solved(lesson: str) -> Path:
+        exercise = home / "exercises" / f"{lesson}.py"
+        shutil.copy(ROOT / "solutions" / f"{lesson}.py", exercise)
+        return exercise
+
+    return solved

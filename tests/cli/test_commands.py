@@ -1,0 +1,208 @@
+"""The commands that find, show and reset; and what a wrong use is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.cli import COMMANDS
+from grader.lessons import Lesson as Files
+from grader.progress import Progress, digest
+from grader.stub import stub_of
+
+from .conftest import Run
+
+BLOCK_POOL = "kv_cache/block_pool"
+COMMAND = Path(sys.executable).with_name("vllmlings")
+
+
+def mark_passed(home: Path, lesson: str) -> None:
+    with Progress(home / ".vllmlings").change(lesson) as record:
+        record.points = record.max_points = 20
+        record.passed_digest = digest(home / "exercises" / f"{lesson}.py")
+
+
+def test_the_version_names_the_pinned_release(run: Run) -> None:
+    assert run("--version").out.endswith("pinned to vLLM 0.30.0\n")
+
+
+def test_it_starts_fast() -> None:
+    def seconds() -> float:
+        began = time.perf_counter()
+        subprocess.run([COMMAND, "--version"], check=True, capture_output=True)
+        return time.perf_counter() - began
+
+    assert min(seconds() for _ in range(5)) < 0.15
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, grader.cli; "
+        "print(*{'rich', 'pytest', 'hypothesis', 'yaml', 'msgspec', 'watchfiles'} & {*sys.modules})"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == ""
+
+
+def test_every_command_is_listed_in_the_help(run: Run) -> None:
+    page = run("--help").out
+    assert [name for name in COMMANDS if f"  {name} " not in page] == []
+
+
+def test_bare_it_says_what_is_next_and_what_to_type(run: Run) -> None:
+    ran = run()
+    assert ran.code == 0
+    assert "Next: scheduler/token_budget" in ran.out
+    assert "vllmlings watch token_budget" in ran.out
+    assert "vllmlings demo" in ran.out
+
+
+def test_after_a_pass_the_next_lesson_is_next(run: Run, home: Path) -> None:
+    mark_passed(home, "scheduler/token_budget")
+    page = run().out
+    assert "1 of 4 lessons passed" in page
+    assert "✓ passed 20/20" in page
+    assert "Next: kv_cache/block_pool" in page
+
+
+def test_editing_a_finished_exercise_makes_it_pending(
+    run: Run, home: Path, solve: Callable[[str], Path]
+) -> None:
+    exercise = solve(BLOCK_POOL)
+    mark_passed(home, BLOCK_POOL)
+    assert "✓ passed" in run("list", "kv_cache").out
+    exercise.write_text(exercise.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert "◐ edited since it passed" in run("list", "kv_cache").out
+
+
+def test_the_list_has_every_lesson(run: Run) -> None:
+    page = run("list").out
+    assert "block_pool" in page
+    assert "hybrid_groups" in page
+    assert "rust_core_ffi" in page
+
+
+def test_no_line_is_wider_than_80_columns(run: Run) -> None:
+    for args in ((), ("list",), ("list", "--all"), ("read", "block_pool", "--answers")):
+        assert max(map(len, run(*args).out.splitlines())) <= 80, args
+
+
+def test_output_without_a_terminal_is_plain(run: Run) -> None:
+    for args in ((), ("list",), ("read", "block_pool"), ("hint", "block_pool")):
+        assert "\x1b" not in run(*args).out, args
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["reed"], "reed: no such command; did you mean read?"),
+        (["read", "block_pol"], "did you mean kv_cache/block_pool?"),
+        (["read", "kv_cache"], "kv_cache: a topic; name a lesson, such as kv_cache/block_pool"),
+        (["read", "sampler"], "model_execution/sampler: this lesson is still to come"),
+        (["grade", "features"], "features: the lessons of this topic are still to come"),
+        (["grade", "--all", "block_pool"], "give one of them"),
+        (["grade", "kv_cache", "--submission", __file__], "name one lesson"),
+        (["grade", "block_pool", "--submission", "no.py"], "'no.py' does not exist"),
+        (["list", "kvcache"], "kvcache: no such topic; there are what_vllm_is"),
+        (["engine", "frst_steps"], "frst_steps: no such workload; did you mean first_steps?"),
+        (["list", "--wrong"], "--wrong"),
+    ],
+)
+def test_a_wrong_use_is_told_in_one_line(run: Run, args: list[str], message: str) -> None:
+    ran = run(*args)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert ran.err.startswith("vllmlings: ")
+
+
+def test_each_hint_goes_one_step_further_and_the_last_one_stays(run: Run) -> None:
+    titles = [run("hint", "block_pool").out.splitlines()[0] for _ in range(4)]
+    assert [title[:11] for title in titles] == [f"Hint {n} of 3" for n in (1, 2, 3, 3)]
+
+
+def test_hints_can_begin_again(run: Run) -> None:
+    run("hint", "block_pool")
+    run("hint", "block_pool", "--reset")
+    assert run("hint", "block_pool").out.startswith("Hint 1 of 3")
+
+
+def test_reset_keeps_a_copy_of_the_work(run: Run, home: Path) -> None:
+    exercise = home / "exercises" / f"{BLOCK_POOL}.py"
+    exercise.write_bytes(b"my work \xff")
+    assert run("reset", "block_pool").code == 0
+    assert exercise.read_text(encoding="utf-8") == stub_of(Files(BLOCK_POOL))
+    kept = list((home / ".vllmlings" / "kept" / "kv_cache").glob("block_pool.*.py"))
+    assert [file.read_bytes() for file in kept] == [b"my work \xff"]
+
+
+def test_two_resets_within_a_second_keep_two_copies(run: Run, home: Path) -> None:
+    exercise = home / "exercises" / f"{BLOCK_POOL}.py"
+    for work in ("one", "two"):
+        exercise.write_text(work, encoding="utf-8")
+        run("reset", "block_pool")
+    kept = (home / ".vllmlings" / "kept" / "kv_cache").glob("*.py")
+    assert sorted(file.read_text(encoding="utf-8") for file in kept) == ["one", "two"]
+
+
+def test_resetting_a_stub_changes_nothing(run: Run, home: Path) -> None:
+    assert "nothing to reset" in run("reset", "block_pool").out
+    assert not (home / ".vllmlings" / "kept").exists()
+
+
+def test_the_solution_is_shown_after_a_pass_only(run: Run, home: Path) -> None:
+    refused = run("solution", "block_pool")
+    assert refused.code == 1
+    assert "vllmlings solution block_pool --reveal" in refused.err
+    mark_passed(home, BLOCK_POOL)
+    shown = run("solution", "block_pool")
+    assert shown.code == 0
+    assert "BEGIN SOLUTION" not in shown.out
+    compile(shown.out, "solution", "exec")
+
+
+def test_the_solution_is_shown_when_asked_for(run: Run) -> None:
+    assert run("solution", "block_pool", "--reveal").code == 0
+
+
+def test_the_diff_marks_lines_with_signs(run: Run) -> None:
+    lines = run("diff", "block_pool", "--reveal").out.splitlines()
+    assert any(line.startswith("-") and "NotImplementedError" in line for line in lines)
+    assert any(line.startswith("+") for line in lines)
+
+
+def test_the_diff_in_two_columns_fits_80(run: Run) -> None:
+    lines = run("diff", "block_pool", "--reveal", "--side-by-side").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(" | " in line or " < " in line for line in lines)
+
+
+def test_an_unreadable_progress_file_is_told_and_no_more(run: Run, home: Path) -> None:
+    (home / ".vllmlings").mkdir()
+    (home / ".vllmlings" / "progress.json").write_text("{", encoding="utf-8")
+    ran = run()
+    assert ran.code == 0
+    assert "set aside" in ran.err
+    assert run().err == ""
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    with subprocess.Popen(
+        [COMMAND, "list", "--all"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_an_output_that_knows_only_ascii_is_no_error() -> None:
+    ran = subprocess.run(
+        [COMMAND, "list"], capture_output=True, env={"PYTHONIOENCODING": "ascii"}, check=True
+    )
+    assert b"block_pool" in ran.stdout
