@@ -129,33 +129,25 @@ class KVCacheManager:
             raise ValueError("num_new_tokens must be at least 1")
         table = self._tables.get(request.request_id) or BlockTable()
         num_computed = request.num_computed_tokens + num_new_computed_tokens + num_new_tokens
+        # Conditional expressions, not min(): every request of every step comes this way.
         num_slots = num_computed + num_lookahead_tokens
-        num_slots = min(num_slots, self.max_model_len)
-        num_missing = self._num_missing(num_slots, table, new_computed_blocks)
-
+        num_slots = num_slots if num_slots < self.max_model_len else self.max_model_len
         # A running request mostly has room in its last block: nothing to ask of the pool.
         new_blocks: list[int] = []
-        if num_missing or new_computed_blocks or full_sequence_must_fit or has_scheduled_reqs:
-            num_free = self._num_available(request, new_computed_blocks, has_scheduled_reqs)
-            if full_sequence_must_fit:
-                whole = min(request.num_tokens, self.max_model_len)
-                if self._num_missing(whole, table, new_computed_blocks) > num_free:
-                    return None
-            if num_missing > num_free:
+        must_ask = new_computed_blocks or full_sequence_must_fit or has_scheduled_reqs
+        if must_ask or num_slots > len(table.block_ids) * self.block_size:
+            whole = min(request.num_tokens, self.max_model_len) if full_sequence_must_fit else 0
+            num_missing = self._num_missing(max(num_slots, whole), table, new_computed_blocks)
+            if num_missing > self._num_available(request, new_computed_blocks, has_scheduled_reqs):
                 return None
-            self._tables[request.request_id] = table
-            if new_computed_blocks:
-                self._take_over(table, new_computed_blocks)
-            if num_missing:
-                new_blocks = self.block_pool.get_new_blocks(num_missing)
-                table.block_ids.extend(new_blocks)
+            new_blocks = self._extend(request, table, new_computed_blocks, num_slots)
 
         if self.enable_caching and not delay_cache_blocks:
             # Drafts may be rejected, so only known tokens are cached.
-            num_tokens = request.num_tokens
-            self._cache_up_to(
-                table, request, num_computed if num_computed < num_tokens else num_tokens
-            )
+            num_known = request.num_tokens
+            num_tokens = num_computed if num_computed < num_known else num_known
+            if num_tokens // self.block_size > table.num_cached_blocks:
+                self._cache_up_to(table, request, num_tokens)
         return new_blocks
 
     def cache_blocks(self, request: CacheableRequest, num_computed_tokens: int) -> None:
@@ -227,11 +219,22 @@ class KVCacheManager:
             num_free -= self._watermark_blocks
         return num_free
 
-    def _take_over(self, table: BlockTable, hits: Sequence[int]) -> None:
-        # Before any block is allocated: it could be one of the hits.
-        self.block_pool.touch(hits)
-        table.block_ids.extend(hits)
-        table.num_cached_blocks = len(hits)
+    def _extend(
+        self, request: CacheableRequest, table: BlockTable, hits: Sequence[int], num_slots: int
+    ) -> list[int]:
+        """Adds the hits and as many new blocks as so many slots need; returns the new ones."""
+        num_missing = self._num_missing(num_slots, table, hits)
+        self._tables[request.request_id] = table
+        if hits:
+            # Before any block is allocated: it could be one of the hits.
+            self.block_pool.touch(hits)
+            table.block_ids.extend(hits)
+            table.num_cached_blocks = len(hits)
+        if not num_missing:
+            return []
+        new_blocks = self.block_pool.get_new_blocks(num_missing)
+        table.block_ids.extend(new_blocks)
+        return new_blocks
 
     def _cache_up_to(self, table: BlockTable, request: CacheableRequest, num_tokens: int) -> None:
         num_full_blocks = num_tokens // self.block_size

@@ -145,8 +145,10 @@ class Scheduler:
             num_new = request.num_tokens + len(request.spec_token_ids) - num_computed
             if 0 < threshold < num_new:
                 num_new = threshold
-            num_new = min(num_new, step.budget)
-            num_new = min(num_new, last_position - num_computed)
+            # Conditional expressions, not min(): every request of every step comes this way.
+            num_left = last_position - num_computed
+            num_left = num_left if num_left < step.budget else step.budget
+            num_new = num_new if num_new < num_left else num_left
             if num_new <= 0:
                 # It waits for its own outputs; those behind it need not.
                 index += 1
@@ -338,13 +340,12 @@ class Scheduler:
         self, request: Request, sampled: Sequence[int]
     ) -> tuple[list[int], bool]:
         """The sampled tokens up to the one that ends the request, and whether one does."""
-        new_token_ids: list[int] = []
-        for token in sampled:
+        check_stop, max_model_len = self._check_stop, self.config.max_model_len
+        for count, token in enumerate(sampled, 1):
             request.append_output_token_id(token)
-            new_token_ids.append(token)
-            if self._check_stop(request, self.config.max_model_len):
-                return new_token_ids, True
-        return new_token_ids, False
+            if check_stop(request, max_model_len):
+                return list(sampled[:count]), True
+        return list(sampled), False
 
     def _fail_grammars(self, outputs: dict[int, list[EngineCoreOutput]]) -> None:
         failed, self._grammar_errors = self._grammar_errors, []
