@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -139,7 +140,7 @@ def compare(real: Timer) -> list[Figure]:
     """The reference engine's step as a share of the real one's."""
     figures = []
     for name, data in COMPARED.items():
-        mine, theirs = measure_in_turn(lambda d=data: time_steps(d), lambda d=data: real(d))
+        mine, theirs = measure_in_turn(partial(time_steps, data), partial(real, data))
         detail = f"{mine * 1e6:.0f} µs of {theirs * 1e6:.0f} µs"
         figures.append(_show(Figure(name, detail, mine / theirs, RATIO_GOAL)))
     return figures
@@ -155,7 +156,7 @@ def growth() -> list[Figure]:
     }.items():
         large = parse_workload(data, "large")
         before, after = measure_in_turn(
-            lambda: time_workload(small), lambda w=large: time_workload(w)
+            partial(time_workload, small), partial(time_workload, large)
         )
         detail = f"{before * 1e6:.1f} µs, then {after * 1e6:.1f} µs"
         figures.append(_show(Figure(name, detail, after / before - 1, GROWTH_GOAL)))

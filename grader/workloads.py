@@ -1,6 +1,4 @@
-"""Reading a workload's YAML file."""
-
-from __future__ import annotations
+"""Reading a workload from a YAML file, with each mistake told in one line."""
 
 from collections.abc import Hashable
 from pathlib import Path
@@ -10,58 +8,69 @@ import yaml
 
 from reference.workload import Workload, WorkloadError, parse_workload
 
-# The C loader where PyYAML has it: the same result, ten times as fast.
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-
-class _TwiceNamed(Exception):
-    """A mapping names a key twice; YAML would silently keep the last."""
-
-    def __init__(self, key: Hashable, line: int) -> None:
-        super().__init__(key, line)
-        self.key, self.line = key, line
-
-
-class _StrictLoader(_Loader):  # type: ignore[misc]  # which class it is depends on PyYAML's build
-    """Loads plain data and refuses a key that stands twice in one mapping."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable):
-                if key in seen:
-                    raise _TwiceNamed(key, key_node.start_mark.line + 1)
-                seen.add(key)
-        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
-        return mapping
-
-
-def read_workload(path: Path) -> Workload:
-    """The workload that a YAML file describes.
+def load_workload(path: Path) -> Workload:
+    """The workload in a file.
 
     Raises:
-        WorkloadError: the file cannot be read, is no YAML, or describes no valid workload.
+        WorkloadError: the file cannot be read, is no YAML, or describes no workload.
+    """
+    return parse_workload(load_yaml(path), path.name)
 
-    >>> from grader.lessons import ROOT
-    >>> read_workload(ROOT / "exercises" / "workloads" / "first_steps.yaml").engine.block_size
-    4
+
+def load_yaml(path: Path) -> object:
+    """The plain data in a YAML file, in which no mapping may have a key twice.
+
+    Raises:
+        WorkloadError: the file cannot be read or is no such YAML; the key is the line then.
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise WorkloadError(path.name, "file", "not UTF-8 text", "YAML in UTF-8") from error
     except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-        raise WorkloadError(path.name, "file", problem, "a YAML file that you may read") from error
+        raise WorkloadError(
+            str(path), "file", f"cannot be read: {error.strerror}", "a YAML file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise WorkloadError(
+            path.name, "file", f"byte {error.start + 1} is no UTF-8", "a YAML file in UTF-8"
+        ) from None
     try:
-        data = yaml.load(text, Loader=_StrictLoader)
-    except _TwiceNamed as twice:
-        where = f"line {twice.line}"
-        raise WorkloadError(path.name, str(twice.key), f"named twice ({where})", "once") from twice
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark is not None else "file"
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise WorkloadError(path.name, where, problem, "valid YAML") from error
-    return parse_workload(data, path.name)
+        return yaml.load(text, _StrictLoader)
+    except yaml.MarkedYAMLError as error:
+        raise _malformed(path.name, error) from None
+    except (yaml.YAMLError, ValueError) as error:
+        # A ValueError is about a scalar that looks like a date or a number and is none.
+        problem = " ".join(str(error).split())
+        raise WorkloadError(path.name, "file", problem, "well-formed YAML") from None
+    except RecursionError:
+        raise WorkloadError(path.name, "file", "nested too deeply", "well-formed YAML") from None
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Plain data alone, without duplicate keys: YAML forbids them, PyYAML keeps the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                # PyYAML has its own words for a list or a mapping as a key.
+                continue
+            if key in seen:
+                raise DuplicateKey(
+                    problem=f'duplicate key "{key}"', problem_mark=key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class DuplicateKey(yaml.MarkedYAMLError):
+    """A mapping says the same key twice."""
+
+
+def _malformed(source: str, error: yaml.MarkedYAMLError) -> WorkloadError:
+    mark = error.problem_mark or error.context_mark
+    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "file"
+    problem = " ".join((error.problem or str(error)).split())
+    allowed = "each key once" if isinstance(error, DuplicateKey) else "well-formed YAML"
+    return WorkloadError(source, where, problem, allowed)
