@@ -9,16 +9,16 @@ import yaml
 from reference.workload import Workload, WorkloadError, parse_workload
 
 
-def load_workload(path: Path) -> Workload:
+def read_workload(path: Path) -> Workload:
     """The workload in a file.
 
     Raises:
         WorkloadError: the file cannot be read, is no YAML, or describes no workload.
     """
-    return parse_workload(load_yaml(path), path.name)
+    return parse_workload(read_yaml(path), path.name)
 
 
-def load_yaml(path: Path) -> object:
+def read_yaml(path: Path) -> object:
     """The plain data in a YAML file, in which no mapping may have a key twice.
 
     Raises:
