@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from grader.lessons import Lesson
 
 SOLUTION = '''"""A stack of block ids."""
@@ -96,10 +98,30 @@ def test_any_order_of_calls(lesson, steps):
 '''
 
 
-def write(root: Path, solution: str = SOLUTION, suite: str = SUITE) -> Lesson:
-    """Write the lesson ``toy/stack`` under a folder of its own."""
-    lesson = Lesson("toy/stack", root)
-    for path, content in ((lesson.solution, solution), (lesson.suite, suite)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-    return lesson
+class Toy:
+    """The lesson ``toy/stack``."""
+
+    solution = SOLUTION
+    suite = SUITE
+
+    def write(self, root: Path, suite: str = SUITE) -> Lesson:
+        """Write it under a folder of its own."""
+        lesson = Lesson("toy/stack", root)
+        for path, content in ((lesson.solution, SOLUTION), (lesson.suite, suite)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        return lesson
+
+    def submit(self, folder: Path, *changes: tuple[str, str], text: str = SOLUTION) -> Path:
+        """Write a submission: the solution, or another text, with changes."""
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = folder / "stack.py"
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture(scope="session")
+def toy() -> Toy:
+    return Toy()

@@ -1,0 +1,257 @@
+"""A submission's verdict, from the untouched stub to the solution."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import stub
+from grader.lessons import Lesson
+from grader.runner import WarmGrader, grade
+from grader.verdict import (
+    CheckResult,
+    Died,
+    Differed,
+    ExampleDiffered,
+    GraderError,
+    LoadError,
+    Mismatched,
+    NotImplementedYet,
+    TimedOut,
+    Verdict,
+    WrongError,
+)
+
+
+@pytest.fixture(scope="module")
+def lesson(toy: Any, tmp_path_factory: pytest.TempPathFactory) -> Lesson:
+    written: Lesson = toy.write(tmp_path_factory.mktemp("course"))
+    return written
+
+
+@pytest.fixture(scope="module")
+def grader(lesson: Lesson) -> Iterator[WarmGrader]:
+    with WarmGrader(lesson) as warm:
+        yield warm
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from grader.places import places
+
+    monkeypatch.setenv("VLLMLINGS_HOME", str(tmp_path))
+    places.cache_clear()
+
+
+def check(verdict: Verdict, name: str) -> CheckResult:
+    return next(result for result in verdict.checks if result.name == name)
+
+
+def outcomes(verdict: Verdict) -> dict[str, str]:
+    return {result.name: result.outcome for result in verdict.checks}
+
+
+def test_the_solution_passes_with_all_points(lesson: Lesson) -> None:
+    verdict = grade(lesson, lesson.solution)
+    assert (verdict.status, verdict.points, verdict.max_points) == ("passed", 20, 20)
+    assert [(e.name, e.outcome) for e in verdict.examples] == [
+        ("Stack", "passed"),
+        ("Stack.pop", "passed"),
+    ]
+    assert check(verdict, "test_pushes_on_top").title == "Push puts ids on top."
+
+
+def test_the_untouched_stub_is_not_started_and_nothing_is_run(
+    toy: Any, lesson: Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("grader.runner.warm.fork", None)
+    submission = toy.submit(tmp_path, text=stub.stub_of(lesson))
+    verdict = grade(lesson, submission)
+    assert (verdict.status, verdict.points, verdict.max_points) == ("not_started", 0, 20)
+
+
+def test_a_failing_check_tells_the_smallest_case_as_a_story(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    verdict = grader.grade(toy.submit(tmp_path, ("self.ids.pop()", "self.ids.pop(0)")))
+    assert verdict.status == "failed"
+    failure = check(verdict, "test_pops_the_last_first").failure
+    assert isinstance(failure, Mismatched)
+    assert (failure.expected, failure.actual) == ("1", "0")
+    assert failure.story.setting == ["A stack of 2."]
+    assert [(call.text, call.result, call.failing) for call in failure.story.calls] == [
+        ("stack = Stack([0, 1])", "", False),
+        ("stack.pop()", "0", True),
+    ]
+
+
+def test_a_check_whose_need_failed_is_blocked(toy: Any, grader: WarmGrader, tmp_path: Path) -> None:
+    verdict = grader.grade(toy.submit(tmp_path, ("extend(ids)", "extend(reversed(ids))")))
+    assert outcomes(verdict) == {
+        "test_pops_the_last_first": "passed",
+        "test_an_empty_stack_raises": "passed",
+        "test_pushes_on_top": "failed",
+        "test_any_order_of_calls": "blocked",
+    }
+    assert check(verdict, "test_any_order_of_calls").blocked_by == ["test_pushes_on_top"]
+    assert verdict.points == 5
+
+
+def test_a_comparison_tells_what_the_engine_does(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    changes = ("if not self.ids:", "if self.ids == []:\n            return None\n        if 0:")
+    verdict = grader.grade(toy.submit(tmp_path, changes))
+    failure = check(verdict, "test_any_order_of_calls").failure
+    assert isinstance(failure, Differed)
+    assert (failure.call, failure.expected_error, failure.actual) == ("pop()", "ValueError", "None")
+    wrong = check(verdict, "test_an_empty_stack_raises").failure
+    assert isinstance(wrong, WrongError)
+    assert (wrong.expected, wrong.raised, wrong.value) == ("ValueError", None, "None")
+
+
+def test_an_example_of_the_stub_fails_whatever_the_docstring_says_now(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    changes = (
+        ("the stack is empty", "nothing left"),
+        ("        ValueError: nothing left", "        ValueError: x"),
+    )
+    verdict = grader.grade(toy.submit(tmp_path, *changes))
+    assert verdict.status == "failed"
+    assert verdict.points == verdict.max_points
+    failure = verdict.examples[1].failure
+    assert isinstance(failure, ExampleDiffered)
+    assert failure.expected == "ValueError: the stack is empty"
+    assert failure.actual == "ValueError: nothing left"
+    assert failure.source == "Stack([]).pop()"
+
+
+def test_a_part_that_is_not_written_yet_is_named(
+    toy: Any, lesson: Lesson, grader: WarmGrader, tmp_path: Path
+) -> None:
+    text = stub.stub_of(lesson).replace(
+        'raise NotImplementedError("Stack.pop: take the last, if there is one")',
+        "return self.ids.pop()",
+    )
+    verdict = grader.grade(toy.submit(tmp_path, text=text))
+    failure = check(verdict, "test_pushes_on_top").failure
+    assert isinstance(failure, NotImplementedYet)
+    assert (failure.name, failure.hint) == ("Stack.push", "add them at the end")
+    assert outcomes(verdict)["test_pops_the_last_first"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "line"),
+    [
+        ("class Stack:", "class Stack", "syntax", 4),
+        ("class Stack:", "import no_such_module\n\n\nclass Stack:", "import", 4),
+        ("class Stack:", "class Pile:", "missing_name", None),
+        ("class Stack:", "1 / 0\n\n\nclass Stack:", "raised", 4),
+        ("class Stack:", "import os\n\nos._exit(0)\n\n\nclass Stack:", "died", None),
+    ],
+)
+def test_what_cannot_be_loaded_says_where_why_and_what_to_do(
+    toy: Any, grader: WarmGrader, tmp_path: Path, old: str, new: str, kind: str, line: int | None
+) -> None:
+    verdict = grader.grade(toy.submit(tmp_path, (old, new)))
+    assert verdict.status == "cannot_load"
+    assert isinstance(verdict.error, LoadError)
+    assert (verdict.error.kind, verdict.error.line) == (kind, line)
+    assert verdict.error.cause
+    assert verdict.error.fix
+    assert verdict.max_points == 20
+
+
+def test_a_file_that_is_missing_cannot_be_loaded(lesson: Lesson, tmp_path: Path) -> None:
+    verdict = grade(lesson, tmp_path / "none.py")
+    assert isinstance(verdict.error, LoadError)
+    assert verdict.error.kind == "missing_file"
+
+
+def test_a_submission_that_never_ends_is_told_soon(
+    toy: Any, lesson: Lesson, tmp_path: Path
+) -> None:
+    started = time.monotonic()
+    verdict = grade(lesson, toy.submit(tmp_path, ("self.ids = list(ids)", "while True: pass")))
+    assert time.monotonic() - started < 15
+    failure = check(verdict, "test_pops_the_last_first").failure
+    assert isinstance(failure, TimedOut)
+    assert failure.call == "Stack([])"
+    assert verdict.points == 0
+
+
+def test_a_submission_that_ends_its_process_only_fails(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    verdict = grader.grade(
+        toy.submit(tmp_path, ("self.ids.extend(ids)", "__import__('os')._exit(0)"))
+    )
+    failure = check(verdict, "test_pushes_on_top").failure
+    assert isinstance(failure, Died)
+    assert failure.exit_code == 0
+    assert outcomes(verdict)["test_pops_the_last_first"] == "passed"
+
+
+def test_what_is_printed_is_kept(toy: Any, grader: WarmGrader, tmp_path: Path) -> None:
+    verdict = grader.grade(
+        toy.submit(
+            tmp_path,
+            ("        self.ids.extend", "        print('on top')\n        self.ids.extend"),
+        )
+    )
+    assert verdict.status == "passed"
+    assert "on top" in verdict.printed
+
+
+def test_the_same_submission_always_gets_the_same_verdict(
+    toy: Any, lesson: Lesson, grader: WarmGrader, tmp_path: Path
+) -> None:
+    def timeless(verdict: Verdict) -> list[object]:
+        checks = [(c.name, c.outcome, c.failure, c.earned) for c in verdict.checks]
+        return [verdict.status, verdict.examples, checks, verdict.error]
+
+    submission = toy.submit(tmp_path, ("extend(ids)", "extend(ids[:3])"))
+    expected = timeless(grader.grade(submission))
+    assert timeless(grader.grade(submission)) == expected
+    assert timeless(grade(lesson, submission, fresh=True, jobs=1)) == expected
+
+
+def test_a_verdict_is_kept_until_the_submission_changes(
+    toy: Any, lesson: Lesson, tmp_path: Path
+) -> None:
+    submission = toy.submit(tmp_path, ("extend(ids)", "extend(ids[:3])"))
+    first = grade(lesson, submission)
+    assert grade(lesson, submission) == first
+    assert grade(lesson, submission, fresh=True).seconds != first.seconds
+    assert grade(lesson, toy.submit(tmp_path)).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("def pop(self):\n        if", "def pop(self):\n        self.itemz\n        if", "itemz"),
+        ("from hypothesis", "import no_such_module\nfrom hypothesis", "no_such_module"),
+        ("@check(points=3", "# @check(points=3", "no @check above test_an_empty_stack_raises"),
+        ('test_pushes_on_top",)', 'test_x",)', "test_any_order_of_calls needs test_x"),
+        ("stack = lesson.Stack([])\n", "import os; os._exit(3)\n", "test_an_empty_stack_raises"),
+    ],
+)
+def test_a_fault_of_the_suite_is_never_the_learners(
+    toy: Any, tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    assert old in toy.suite
+    lesson = toy.write(tmp_path, suite=toy.suite.replace(old, new))
+    verdict = grade(lesson, lesson.solution)
+    assert verdict.status == "grader_error"
+    assert isinstance(verdict.error, GraderError)
+    assert told in verdict.error.cause + verdict.error.detail
+
+
+def test_no_process_is_left_behind(lesson: Lesson) -> None:
+    grade(lesson, lesson.solution, fresh=True)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
