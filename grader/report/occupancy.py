@@ -41,8 +41,8 @@ class _Pool:
             computed = step.num_computed_tokens.get(request_id, 0) + scheduled
             if self.caching:
                 self.hashed.update(self.tables[request_id][: computed // self.block_size])
-        for request_id in step.finished:
-            self.tables.pop(request_id, None)
+        # Whoever ended in this step, an abort while the model ran included, holds nothing more.
+        self.tables = {name: self.tables[name] for name in step.running if name in self.tables}
 
     def _hand_out(self, blocks: list[int]) -> None:
         self.hashed.difference_update(blocks)

@@ -34,8 +34,8 @@ class Cell:
         return sum(cell_len(text) for text, _ in self.pieces)
 
 
-def cell(request: WorkloadRequest, step: StepRecord) -> Cell:
-    """One request in one step."""
+def cell(request: WorkloadRequest, step: StepRecord, reported: frozenset[str]) -> Cell:
+    """One request in one step; `reported` ended with an output, all others by an abort."""
     name = request.id
     pieces: list[tuple[str, str]] = []
     scheduled = step.num_scheduled_tokens.get(name, 0)
@@ -48,6 +48,8 @@ def cell(request: WorkloadRequest, step: StepRecord) -> Cell:
     if name in step.finished:
         aborted = step.finished[name][0] == "abort"
         pieces.append(("†", "bad") if aborted else ("■", "good"))
+    elif name in step.finished_request_ids and name not in reported:
+        pieces.append(("†", "bad"))
     if not pieces and name in step.waiting:
         pieces.append(("·", "quiet"))
     return Cell(tuple(pieces))
@@ -69,8 +71,12 @@ def legend(width: int) -> Text:
 def step_panels(workload: Workload, trace: Trace, width: int, limit: int) -> Iterator[Text]:
     """The table in panels, each as many steps as fit in `width` columns, `limit` steps in all."""
     steps = trace.steps[:limit]
+    reported = frozenset(name for step in trace.steps for name in step.finished)
     heads = [str(step.step) for step in steps]
-    rows = {request.id: [cell(request, step) for step in steps] for request in workload.requests}
+    rows = {
+        request.id: [cell(request, step, reported) for step in steps]
+        for request in workload.requests
+    }
     sums = [str(sum(step.num_scheduled_tokens.values())) for step in steps]
     free = [str(step.num_free_blocks) for step in steps]
     label_width = max(len("free blocks"), *(cell_len(name) for name in rows)) if rows else 11

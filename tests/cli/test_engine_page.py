@@ -1,0 +1,127 @@
+"""The engine's steps as a table, and the pool below it, told from the trace alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from grader.lessons import ROOT
+from grader.report.occupancy import occupancy
+from grader.workloads import read_workload
+from reference.engine import Engine, run_workload
+from reference.trace import Trace
+from reference.workload import WorkloadError
+
+from .conftest import Run
+
+WORKLOADS = sorted((ROOT / "exercises" / "workloads").glob("*.yaml"))
+TRACES = sorted((ROOT / "tests" / "traces").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", [*WORKLOADS, *TRACES], ids=lambda file: file.stem)
+def test_the_pool_is_told_as_the_engine_holds_it(file: Path) -> None:
+    workload = read_workload(file)
+    engine = Engine(workload, free_order=True)
+    steps, hashed = [], []
+    pool = range(1, workload.engine.num_gpu_blocks)
+    while not engine.done and len(steps) < workload.max_steps:
+        steps.append(engine.step())
+        hashed.append({block for block in pool if engine.block_pool.block_hash(block)})
+    told = list(occupancy(workload, Trace(workload.name, steps)))
+    for step, one, real in zip(steps, told, hashed, strict=True):
+        assert step.free_block_ids is not None
+        assert set(one.holders) == set(pool) - set(step.free_block_ids), step.step
+        assert one.hashed == real, step.step
+
+
+def test_rows_are_requests_and_columns_are_steps(run: Run) -> None:
+    lines = run("engine", "first_steps").out.splitlines()
+    header = next(line for line in lines if line.startswith("step "))
+    assert header.split() == ["step", *map(str, range(12))]
+    row = next(line for line in lines if line.startswith("c  "))
+    assert row.split() == ["c", "P9", "×", "·", "·", "P2+8", "d1", "d1", "d1■"]
+
+
+def test_every_mark_is_in_the_legend(run: Run) -> None:
+    page = run("engine", "first_steps").out
+    for words in ("prompt that is not done", "decode", "prefix cache", "preempted", "waits"):
+        assert words in page
+
+
+@pytest.mark.parametrize("file", TRACES, ids=lambda file: file.stem)
+def test_every_workload_fits_80_columns(run: Run, file: Path) -> None:
+    ran = run("engine", str(file))
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_an_abort_is_marked_in_the_step_that_hands_it_out(run: Run) -> None:
+    page = run("engine", str(ROOT / "tests" / "traces" / "abort_while_waiting.yaml")).out
+    assert any("†" in line for line in page.splitlines() if not line.startswith(("d1", "†")))
+    assert "aborted before step" in page
+
+
+def test_many_steps_wrap_into_panels_and_are_cut(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text("requests: [{id: a, prompt: [1], max_tokens: 100}]", encoding="utf-8")
+    page = run("engine", str(file)).out
+    assert sum(line.startswith("step ") for line in page.splitlines()) == 4
+    assert "… 41 more steps: --steps 101" in page
+
+
+def test_a_pool_too_large_to_draw_is_said_so(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "large.yaml"
+    file.write_text(
+        "engine: {num_gpu_blocks: 65}\nrequests: [{id: a, prompt: [1], max_tokens: 1}]",
+        encoding="utf-8",
+    )
+    assert "65 blocks are too many to draw" in run("engine", str(file)).out
+
+
+def test_a_workload_without_requests_is_shown_too(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "none.yaml"
+    file.write_text("requests: []", encoding="utf-8")
+    assert run("engine", str(file)).code == 0
+
+
+def test_json_is_the_trace(run: Run) -> None:
+    data = json.loads(run("engine", "first_steps", "--json").out)
+    workload = read_workload(ROOT / "exercises" / "workloads" / "first_steps.yaml")
+    assert Trace.from_dict(data) == run_workload(workload)
+
+
+def test_mine_without_a_pass_names_what_could_be_passed(run: Run) -> None:
+    ran = run("engine", "first_steps", "--mine")
+    assert ran.code == 2
+    assert "kv_cache/block_pool" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("requests: [", "w.yaml: line 2: did not find expected node content"),
+        ("requests: []\nrequests: []", "w.yaml: requests: named twice (line 2)"),
+        ("engine: {block_size: x}\nrequests: []", "w.yaml: engine.block_size: got"),
+        ("- 1", "w.yaml"),
+        ("", "w.yaml"),
+    ],
+)
+def test_a_malformed_workload_gets_one_line(
+    run: Run, tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_text(text, encoding="utf-8")
+    ran = run("engine", str(file))
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert ran.out == ""
+
+
+def test_a_workload_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "w.yaml"
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(WorkloadError, match="not UTF-8"):
+        read_workload(file)
