@@ -158,9 +158,10 @@ class KVCacheManager:
         self.block_size = block_size
         self.max_model_len = max_model_len
         self.enable_caching = enable_caching
+        self.watermark = watermark
         # The null block counts here, although it is never free.
         self.num_gpu_blocks = block_pool.get_num_free_blocks() + 1
-        ### BEGIN SOLUTION what the manager remembers: block tables, cached blocks, watermark, stats
+        ### BEGIN SOLUTION the state: tables, cached blocks, watermark, statistics
         self.watermark_blocks = int(watermark * self.num_gpu_blocks)
         self.req_to_blocks: dict[str, list[int]] = {}
         self.num_cached_block: dict[str, int] = {}
@@ -198,7 +199,7 @@ class KVCacheManager:
         >>> manager.get_computed_blocks(Request("same", 8, block_hashes=[b"0-3", b"0-7"]))
         ([1], 4)
         """
-        ### BEGIN SOLUTION walk the hashes from the left, up to the first miss
+        ### BEGIN SOLUTION walk the hashes from the left to the first miss
         computed_blocks: list[int] = []
         if not self._prefix_cache_lookup_enabled(request):
             return computed_blocks, 0
@@ -222,7 +223,7 @@ class KVCacheManager:
 
         A helper for allocate_slots; you may also do without it.
         """
-        ### BEGIN SOLUTION count the blocks that are missing, and the hits that are free now
+        ### BEGIN SOLUTION missing blocks, and hits that are free
         num_required_blocks = -(-num_tokens // self.block_size)
         num_held_blocks = len(self.req_to_blocks.get(request_id, ()))
         num_missing_blocks = num_required_blocks - num_held_blocks - len(new_computed_blocks)
@@ -280,7 +281,7 @@ class KVCacheManager:
         >>> manager.free_order()
         [5]
         """
-        ### BEGIN SOLUTION refuse, or touch the hit, take new blocks, cache the full ones
+        ### BEGIN SOLUTION refuse, or touch the hit, take new blocks, cache
         if num_new_tokens == 0:
             raise ValueError("num_new_tokens must be greater than 0")
         request_id = request.request_id
@@ -336,7 +337,7 @@ class KVCacheManager:
         >>> manager.get_computed_blocks(longer)
         ([1], 4)
         """
-        ### BEGIN SOLUTION hand the pool the blocks that became full since the last time
+        ### BEGIN SOLUTION give the pool the blocks that are newly full
         num_cached_blocks = self.num_cached_block.get(request.request_id, 0)
         num_full_blocks = num_computed_tokens // self.block_size
         if not self.enable_caching or num_full_blocks <= num_cached_blocks:
@@ -404,7 +405,7 @@ class KVCacheManager:
         >>> manager.get_num_common_prefix_blocks("a")
         1
         """
-        ### BEGIN SOLUTION count leading blocks that are held as often as there are requests
+        ### BEGIN SOLUTION leading blocks that all hold
         if not self.enable_caching:
             return 0
         num_common_blocks = 0
@@ -431,7 +432,7 @@ class KVCacheManager:
         >>> manager.make_prefix_cache_stats().queries
         0
         """
-        ### BEGIN SOLUTION add to the plain or to the preempted counters
+        ### BEGIN SOLUTION add to the plain or the preempted counters
         if not self._prefix_cache_lookup_enabled(request):
             return
         stats = self.prefix_cache_stats
