@@ -10,7 +10,6 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
@@ -28,27 +27,21 @@ def single_keys() -> Iterator[int | None]:
             yield None
         return
     before = termios.tcgetattr(descriptor)
-    handlers: dict[signal.Signals, Any] = {}
 
     def suspend(_number: int, _frame: FrameType | None) -> None:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTSTP)
-
-    def resume(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTSTP, suspend)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        # Continued.
         tty.setcbreak(descriptor)
 
+    suspend_before = signal.signal(signal.SIGTSTP, suspend)
     try:
-        for number, handler in ((signal.SIGTSTP, suspend), (signal.SIGCONT, resume)):
-            handlers[number] = signal.signal(number, handler)
         with _ending_signals_raise():
             tty.setcbreak(descriptor)
             yield descriptor
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTSTP, suspend_before)
 
 
 def read_keys(descriptor: int) -> str:
