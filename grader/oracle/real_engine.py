@@ -46,7 +46,7 @@ class RealEngine:
         self.num_arrived = 0
 
     def run(self) -> Trace:
-        steps = []
+        steps: list[StepRecord] = []
         while self._is_busy() and len(steps) < self.workload.max_steps:
             steps.append(self._step(len(steps)))
         return Trace(self.workload.name, steps, self.outputs, complete=not self._is_busy())

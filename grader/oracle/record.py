@@ -6,11 +6,13 @@ A recorded trace is replayed on the reference engine without vLLM.
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from grader.files import write_atomically
 from grader.oracle.environment import VLLM_VERSION
+from grader.workloads import read_workload
 from reference.trace import Trace, TraceError
 
 #: The release and the class that recorded traces come from.
@@ -40,13 +42,15 @@ def workload_sha256(workload: Path) -> str:
     return hashlib.sha256(workload.read_bytes()).hexdigest()
 
 
-def record(workload: Path, data: dict[str, Any], real: Callable[[dict[str, Any]], Trace]) -> Path:
-    """Run the workload file, read as `data`, on the real engine and write its trace beside it."""
-    trace = real(data)
+def record(workload: Path, real: Callable[[dict[str, Any]], Trace]) -> Path:
+    """Run a workload file on the real engine and write the trace beside it; returns its path.
+
+    Raises reference.workload.WorkloadError when the file holds no valid workload.
+    """
+    parsed = read_workload(workload)
+    trace = replace(real(parsed.to_dict()), workload_name=parsed.name)
     path = trace_path(workload)
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(dump(RecordedTrace(PIN, workload_sha256(workload), trace)))
-    unfinished.replace(path)
+    write_atomically(path, dump(RecordedTrace(PIN, workload_sha256(workload), trace)))
     return path
 
 

@@ -58,7 +58,7 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
             counts["request preempted twice"] += preemptions[id] == 2
     counts.update(_of_prefills(workload, trace))
     for request in workload.requests:
-        counts.update(_of_abort(workload, request, trace))
+        counts.update(_of_abort(request, trace))
     counts.update(_of_resets(workload, trace))
     if not trace.complete:
         counts["run ended by max_steps"] += 1
@@ -74,8 +74,10 @@ def _of_step(step: StepRecord) -> Iterator[str]:
         yield "blocks allocated while running"
     for id, hit in step.num_cached_tokens.items():
         if hit:
-            yield "prefix hit of a resumed request" if id in step.resumed_request_ids else (
-                "prefix hit"
+            yield (
+                "prefix hit of a resumed request"
+                if id in step.resumed_request_ids
+                else ("prefix hit")
             )
     yield from ("preemption" for _ in step.preempted_request_ids)
     if len(step.preempted_request_ids) > 1:
@@ -104,7 +106,7 @@ def _of_prefills(workload: Workload, trace: Trace) -> Iterator[str]:
                     yield "running prefill continued in a chunk"
 
 
-def _of_abort(workload: Workload, request: WorkloadRequest, trace: Trace) -> Iterator[str]:
+def _of_abort(request: WorkloadRequest, trace: Trace) -> Iterator[str]:
     abort = request.abort
     if abort is None or abort.step >= len(trace.steps):
         return
@@ -136,7 +138,6 @@ def _of_resets(workload: Workload, trace: Trace) -> Iterator[str]:
             yield "prefix cache reset, " + ("all free" if free == usable else "blocks in use")
     for request in workload.requests:
         if request.grammar is not None and any(
-            request.id in step.waiting and step.step < request.grammar.step
-            for step in trace.steps
+            request.id in step.waiting and step.step < request.grammar.step for step in trace.steps
         ):
             yield "blocked request waits"

@@ -31,14 +31,14 @@ def chance(percent: int) -> st.SearchStrategy[bool]:
 
 
 @st.composite
-def engines(draw: st.DrawFn) -> dict[str, Any]:
-    """The `engine` part of a workload."""
-    block_size = draw(st.sampled_from([4, 2, 1, 3, 8, 16]))
-    num_gpu_blocks = draw(st.one_of(st.integers(4, 12), st.integers(4, 40)))
+def engines(draw: st.DrawFn, tight: bool) -> dict[str, Any]:
+    """The `engine` part of a workload; a tight one has a pool of a few small blocks."""
+    block_size = draw(st.sampled_from([4, 2, 1, 3] if tight else [4, 2, 1, 3, 8, 16]))
+    num_gpu_blocks = draw(st.integers(4, 12) if tight else st.integers(4, 40))
     capacity = (num_gpu_blocks - 1) * block_size
     longest = min(capacity, LARGEST_MODEL_LEN)
-    max_model_len = draw(st.one_of(st.just(longest), st.integers(2, longest)))
-    max_num_seqs = draw(st.integers(1, 6))
+    max_model_len = longest if tight else draw(st.integers(2, longest))
+    max_num_seqs = draw(st.integers(2 if tight else 1, 6))
     chunked = not draw(chance(15))
     fewest_tokens = max_num_seqs if chunked else max(max_num_seqs, max_model_len)
     batched = draw(
@@ -73,7 +73,7 @@ def models(draw: st.DrawFn) -> dict[str, Any]:
     """The `model` part of a workload."""
     vocab_size = draw(st.sampled_from([1000, 8, 4, 3]))
     model: dict[str, Any] = {"vocab_size": vocab_size}
-    if vocab_size < 1000 and draw(chance(60)):
+    if vocab_size < 1000 and draw(chance(40)):
         model["eos_token_id"] = draw(st.integers(0, vocab_size - 1))
     return model
 
@@ -105,11 +105,12 @@ def mm_features(draw: st.DrawFn, num_prompt_tokens: int) -> list[dict[str, Any]]
 
 
 @st.composite
-def stop_rules(draw: st.DrawFn, model: dict[str, Any]) -> dict[str, Any]:
+def stop_rules(draw: st.DrawFn, model: dict[str, Any], tight: bool) -> dict[str, Any]:
     """What ends a request; some token always remains that does not."""
     vocab_size = model["vocab_size"]
-    rules: dict[str, Any] = {"max_tokens": draw(st.one_of(st.integers(1, 6), st.integers(1, 40)))}
-    if draw(chance(20)):
+    lengths = [st.integers(6, 40), st.integers(1, 40)] if tight else [small(6, 1), small(40, 1)]
+    rules: dict[str, Any] = {"max_tokens": draw(st.one_of(lengths))}
+    if draw(chance(60 if tight else 20)):
         rules["ignore_eos"] = True
     if vocab_size < 1000 and draw(chance(30)):
         # Two at most, and the smallest vocabulary has three: eos may be a third.
@@ -139,13 +140,20 @@ def aborts(draw: st.DrawFn, arrival: int) -> dict[str, Any]:
 
 @st.composite
 def requests(
-    draw: st.DrawFn, name: str, engine: dict[str, Any], model: dict[str, Any]
+    draw: st.DrawFn, name: str, engine: dict[str, Any], model: dict[str, Any], tight: bool
 ) -> dict[str, Any]:
-    """One request, with each of its features drawn now and then."""
-    prompt = draw(prompts(engine["max_model_len"] - 1, model["vocab_size"]))
-    arrival = draw(st.one_of(st.just(0), small(12)))
+    """One request, with each of its features drawn now and then.
+
+    Under a tight engine prompts are short and outputs long: requests are admitted together and
+    outgrow the pool as they decode.
+    """
+    longest_prompt = engine["max_model_len"] - 1
+    if tight and draw(chance(80)):
+        longest_prompt = max(1, longest_prompt // 3)
+    prompt = draw(prompts(longest_prompt, model["vocab_size"]))
+    arrival = draw(st.one_of(st.just(0), small(3 if tight else 12)))
     request: dict[str, Any] = {"id": name, "prompt": prompt, "arrival": arrival}
-    request |= draw(stop_rules(model))
+    request |= draw(stop_rules(model, tight))
     if draw(chance(60 if engine["policy"] == "priority" else 10)):
         request["priority"] = draw(st.integers(-1, 2))
     if draw(chance(10)):
@@ -175,15 +183,16 @@ def workloads(draw: st.DrawFn) -> Workload:
     >>> len(parse_workload(find(workloads(), lambda _: True), "drawn").requests)
     1
     """
-    engine = draw(engines())
+    tight = draw(chance(60))
+    engine = draw(engines(tight))
     model = draw(models())
-    count = draw(st.integers(1, 8))
+    count = draw(st.integers(3 if tight else 1, 8))
     names = [chr(ord("a") + i) for i in range(count)]
     workload: Workload = {
         "engine": engine,
         "model": model,
         "max_steps": MAX_STEPS,
-        "requests": [draw(requests(name, engine, model)) for name in names],
+        "requests": [draw(requests(name, engine, model, tight)) for name in names],
     }
     if draw(chance(15)):
         workload["reset_prefix_cache"] = sorted(
