@@ -707,10 +707,12 @@ def test_engine_runs_on_it(lesson: Any) -> None:
             },
             "five requests",
         )
-        theirs = run_workload(workload, install(Parts(), lesson), free_order=True)
-        engines = run_workload(workload, free_order=True)
+        theirs = run_workload(workload, install(Parts(), lesson))
+        engines = run_workload(workload)
         for mine, own in zip(theirs.steps, engines.steps, strict=False):
             decided = mine.to_dict()
             for key, value in own.to_dict().items():
-                expect(decided.get(key), value, f"Step {own.step} of the engine: {key}.")
+                # The engine counts free blocks in its own pool; a manager may bring another.
+                if key != "num_free_blocks":
+                    expect(decided.get(key), value, f"Step {own.step} of the engine: {key}.")
         expect(theirs.outputs, engines.outputs, "The tokens that the requests got.")
