@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as draw_from
 
 from grader.oracle.situations import situations
 from grader.oracle.strategies import workloads
@@ -65,7 +66,7 @@ class Differs(Exception):
 
 def diff(
     examples: int,
-    seed_: int,
+    seed: int,
     real: Runner,
     *,
     reference: Runner | None = None,
@@ -81,7 +82,7 @@ def diff(
     done = steps = 0
     found: Disagreement | None = None
 
-    @seed(seed_)
+    @draw_from(seed)
     @settings(
         max_examples=examples,
         database=None,
@@ -111,7 +112,7 @@ def diff(
         agree()
     except Differs as error:
         found = error.disagreement
-    return DiffReport(seed_, done, steps, time.perf_counter() - start, counts, found)
+    return DiffReport(seed, done, steps, time.perf_counter() - start, counts, found)
 
 
 def reference_runner(data: dict[str, Any]) -> Trace:

@@ -170,17 +170,17 @@ def _check_disk(directory: Path) -> None:
 
 
 def _prepare(directory: Path, force: bool) -> None:
-    marker(directory).unlink(missing_ok=True)
-    if force:
-        shutil.rmtree(directory / "venv", ignore_errors=True)
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        marker(directory).unlink(missing_ok=True)
     except OSError as error:
         raise InstallFailed(
             "Make the environment",
             f"{directory} cannot be made: {error.strerror}.",
             "Set VLLMLINGS_ORACLE to a folder that you may write to.",
         ) from error
+    if force:
+        shutil.rmtree(directory / "venv", ignore_errors=True)
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def load(path: Path) -> RecordedTrace:
     try:
         data = json.loads(path.read_text())
         pin, sha256 = data.pop("pin"), data.pop("workload_sha256")
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TraceError(str(path), f"not a recorded trace ({error!r})") from error
     return RecordedTrace(pin, sha256, Trace.from_dict(data))
 
