@@ -1,0 +1,430 @@
+"""Hidden suite of ``kv_cache/block_pool``."""
+
+from time import perf_counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.checks import check, compare, expect, expect_error, require, story
+from grader.parts.kv_cache.block_pool import install
+from reference.block_pool import BlockPool
+from reference.engine import Parts, run_workload
+from reference.kv_cache_utils import FreeKVCacheBlockQueue
+from reference.workload import parse_workload
+
+LIST = "One list"
+HAND_OUT = "Handing out"
+USERS = "Counting users"
+GIVE_BACK = "Giving back"
+NAMES = "Naming what is full"
+COPIES = "Copies"
+FORGET = "Forgetting on purpose"
+NULL = "The null block"
+USAGE = "How full is it"
+
+
+def hashes(*letters: str) -> list[bytes]:
+    return [letter.encode() for letter in letters]
+
+
+@check(points=1, rule=LIST)
+@given(
+    st.permutations(range(1, 7)),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["popleft", "popleft_n", "remove", "append", "append_n", "prepend_n"]),
+            st.integers(0, 3),
+        ),
+        max_size=10,
+    ),
+)
+def test_queue_keeps_its_order(lesson, block_ids, operations):
+    """The free list gives the order that its operations left."""
+    queue = compare(lesson.FreeKVCacheBlockQueue(block_ids), FreeKVCacheBlockQueue(block_ids))
+    expect(queue.theirs.get_all_free_blocks(), list(block_ids), "The ids, in the order given.")
+    out: list[int] = []
+    for operation, number in operations:
+        free = queue.reference.get_all_free_blocks()
+        match operation:
+            case "popleft" if free:
+                out.append(queue.popleft())
+            case "popleft_n":
+                out += queue.popleft_n(min(number, len(free)))
+            case "remove" if free:
+                out.append(free[number % len(free)])
+                queue.remove(out[-1])
+            case "append" if out:
+                queue.append(out.pop())
+            case "append_n" | "prepend_n":
+                back, out = out[:number], out[number:]
+                getattr(queue, operation)(back)
+        queue.get_all_free_blocks()
+        expect(queue.theirs.num_free_blocks, queue.reference.num_free_blocks)
+
+
+@check(points=1, rule=LIST)
+def test_queue_refuses(lesson):
+    """The free list refuses what is not there."""
+    queue = lesson.FreeKVCacheBlockQueue([3, 1, 2])
+    queue.remove(1)
+    expect_error(lambda: queue.remove(1), "RuntimeError", "Block 1 is not in the list any more.")
+    expect(queue.popleft(), 3)
+    expect_error(lambda: queue.remove(3), "RuntimeError", "Block 3 was popped.")
+    expect(queue.get_all_free_blocks(), [2], "A refused call changes nothing.")
+    expect(queue.popleft(), 2)
+    expect_error(queue.popleft, "ValueError", "The list is empty.")
+    expect(queue.num_free_blocks, 0)
+    queue.append(3)
+    expect(queue.get_all_free_blocks(), [3], "A list that was empty takes blocks again.")
+
+
+@check(points=1, rule=LIST, needs=("test_queue_keeps_its_order",))
+def test_queue_removes_without_looking(lesson):
+    """Removing a block takes the same time in a long free list as in a short one."""
+    short, long = 400, 100_000
+
+    def seconds(length: int) -> float:
+        queue = lesson.FreeKVCacheBlockQueue(list(range(length)))
+        times = []
+        for start in range(length // 2, length // 2 + 120, 40):
+            before = perf_counter()
+            for block_id in range(start, start + 40):
+                queue.remove(block_id)
+            times.append(perf_counter() - before)
+        return min(times)
+
+    require(
+        seconds(long) < 6 * seconds(short) + 0.002,
+        f"40 removals from the middle of {long:,} blocks take many times as long as from the "
+        f"middle of {short}: the block is searched for. Its neighbours should be known.",
+    )
+
+
+@check(points=1, rule=HAND_OUT)
+@given(st.integers(0, 4), st.integers(0, 3))
+def test_allocation_takes_the_head(lesson, first, second):
+    """Blocks are handed out from the head of the free list, each with one user."""
+    pool = lesson.BlockPool(8)
+    expect(pool.get_new_blocks(first), list(range(1, first + 1)))
+    expect(pool.get_new_blocks(second), list(range(first + 1, first + second + 1)))
+    expect(pool.get_num_free_blocks(), 7 - first - second)
+    expect(pool.free_order(), list(range(first + second + 1, 8)))
+    for block_id in range(1, 8):
+        expect(pool.ref_cnt(block_id), 1 if block_id <= first + second else 0)
+
+
+@check(points=1, rule=HAND_OUT)
+def test_allocation_is_all_or_nothing(lesson):
+    """Asking for more blocks than are free is a ValueError and changes nothing."""
+    pool = lesson.BlockPool(5)
+    pool.cache_full_blocks(pool.get_new_blocks(1), hashes("a"), 0, 1)
+    pool.free_blocks([1])
+    expect_error(lambda: pool.get_new_blocks(5), "ValueError", "Only 4 of 5 can be handed out.")
+    expect(pool.free_order(), [2, 3, 4, 1])
+    expect(pool.get_cached_block(b"a"), 1)
+    expect(pool.get_new_blocks(4), [2, 3, 4, 1])
+    expect(pool.get_new_blocks(0), [], "Nothing can be had even of an empty pool.")
+    expect_error(lambda: pool.get_new_blocks(1), "ValueError", "The pool is empty.")
+
+
+@check(points=2, rule=GIVE_BACK, needs=("test_allocation_takes_the_head",))
+@given(st.data())
+def test_freed_blocks_go_to_both_ends(lesson, data):
+    """Freed blocks without a hash go to the front, those with one to the end."""
+    pool = lesson.BlockPool(8)
+    blocks = pool.get_new_blocks(5)
+    num_full = data.draw(st.integers(0, 5), label="full blocks")
+    pool.cache_full_blocks(blocks, hashes("a", "b", "c", "d", "e"), 0, num_full)
+    order = data.draw(st.permutations(blocks), label="order of the blocks")
+    given_back = order[: data.draw(st.integers(1, 5), label="how many are given back")]
+    pool.free_blocks(given_back)
+    front = [block_id for block_id in given_back if block_id > num_full]
+    end = [block_id for block_id in given_back if block_id <= num_full]
+    expect(pool.free_order(), [*front, 6, 7, *end], "Each side keeps the order given.")
+    for block_id in end:
+        expect(
+            pool.get_cached_block(b"abcde"[block_id - 1 : block_id]),
+            block_id,
+            "A block that is freed keeps its hash.",
+        )
+
+
+@check(points=1, rule=USERS)
+@given(st.integers(1, 3))
+def test_shared_block_is_freed_by_its_last_user(lesson, num_users):
+    """A shared block becomes free when its last user gives it back, and not before."""
+    pool = lesson.BlockPool(6)
+    blocks = pool.get_new_blocks(2)
+    for _ in range(num_users):
+        pool.touch([1])
+    expect(pool.ref_cnt(1), 1 + num_users)
+    expect(pool.free_order(), [3, 4, 5], "Block 1 was in use: touching it moves nothing.")
+    pool.free_blocks(blocks[::-1])
+    for users_left in range(num_users, 0, -1):
+        expect(pool.ref_cnt(1), users_left)
+        expect(pool.free_order(), [2, 3, 4, 5], f"Block 1 still has {users_left} of its users.")
+        pool.free_blocks([1])
+    expect(pool.ref_cnt(1), 0)
+    expect(pool.free_order(), [1, 2, 3, 4, 5])
+
+
+@check(points=1, rule=USERS, needs=("test_freed_blocks_go_to_both_ends",))
+def test_hit_block_starts_again_at_the_end(lesson):
+    """A free block that is touched leaves the free list, and comes back at its end."""
+    pool = lesson.BlockPool(6)
+    pool.cache_full_blocks(pool.get_new_blocks(3), hashes("a", "b", "c"), 0, 3)
+    pool.free_blocks([3, 2, 1])
+    expect(pool.free_order(), [4, 5, 3, 2, 1])
+    pool.touch([3, 2])
+    expect(pool.free_order(), [4, 5, 1], "3 and 2 are in use again.")
+    expect(pool.get_num_free_blocks(), 3)
+    expect([pool.ref_cnt(block_id) for block_id in (1, 2, 3)], [0, 1, 1])
+    expect(pool.get_cached_block(b"c"), 3, "A block in use can be found too.")
+    pool.free_blocks([3])
+    pool.free_blocks([2])
+    expect(pool.free_order(), [4, 5, 1, 3, 2], "Used last, reused last.")
+
+
+@check(points=1, rule=HAND_OUT, needs=("test_freed_blocks_go_to_both_ends",))
+@given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 7))
+def test_allocation_evicts_what_it_hands_out(lesson, full_of_a, full_of_b, num_blocks):
+    """A hash lasts until its block is handed out again, and no longer."""
+    pool = lesson.BlockPool(8)
+    a, b = pool.get_new_blocks(3), pool.get_new_blocks(3)
+    pool.cache_full_blocks(a, hashes("a1", "a2", "a3"), 0, full_of_a)
+    pool.cache_full_blocks(b, hashes("b1", "b2", "b3"), 0, full_of_b)
+    held = {block_id: pool.block_hash(block_id) for block_id in (*a, *b)}
+    pool.free_blocks(a[::-1])
+    pool.free_blocks(b[::-1])
+    order = pool.free_order()
+    expect(pool.get_new_blocks(num_blocks), order[:num_blocks])
+    for block_id, block_hash in held.items():
+        if block_hash is None:
+            continue
+        if block_id in order[:num_blocks]:
+            expect(pool.get_cached_block(block_hash), None, f"Block {block_id} was handed out.")
+            expect(pool.block_hash(block_id), None, f"Block {block_id} was handed out.")
+        else:
+            expect(pool.get_cached_block(block_hash), block_id, "It is still free.")
+            expect(pool.block_hash(block_id), block_hash)
+
+
+@check(points=1, rule=COPIES)
+@given(st.permutations([1, 2, 3]))
+def test_oldest_copy_that_is_left_is_found(lesson, cached):
+    """Of several blocks with one hash, the one cached first is found while it lasts."""
+    pool = lesson.BlockPool(6)
+    pool.get_new_blocks(3)
+    for block_id in cached:
+        pool.cache_full_blocks([block_id], hashes("same"), 0, 1)
+    for i, block_id in enumerate(cached):
+        expect(pool.get_cached_block(b"same"), block_id, f"Cached in this order: {cached[i:]}.")
+        pool.evict_blocks([block_id])
+    expect(pool.get_cached_block(b"same"), None, "No copy is left.")
+    pool.cache_full_blocks([2], hashes("same"), 0, 1)
+    expect(pool.get_cached_block(b"same"), 2)
+
+
+@check(points=1, rule=NAMES)
+@given(st.integers(0, 4), st.integers(0, 4))
+def test_only_the_newly_full_get_a_hash(lesson, num_cached, num_full):
+    """Only the blocks from num_cached_blocks up to num_full_blocks get their hash."""
+    pool = lesson.BlockPool(6)
+    names = hashes("a", "b", "c", "d")
+    pool.cache_full_blocks(pool.get_new_blocks(5), names, num_cached, num_full)
+    for i in range(5):
+        named = num_cached <= i < num_full
+        expect(pool.block_hash(i + 1), names[i] if named else None)
+        if i < 4:
+            expect(pool.get_cached_block(names[i]), i + 1 if named else None)
+    expect(pool.get_cached_block(b"never cached"), None)
+    expect(pool.ref_cnt(1), 1, "To cache is not to use.")
+
+
+@check(points=1, rule=NAMES)
+def test_block_is_named_once(lesson):
+    """A block that already has a hash cannot be given one: AssertionError."""
+    pool = lesson.BlockPool(6)
+    blocks = pool.get_new_blocks(2)
+    pool.cache_full_blocks(blocks, hashes("a", "b"), 0, 1)
+    expect_error(
+        lambda: pool.cache_full_blocks(blocks, hashes("a", "b"), 0, 1),
+        "AssertionError",
+        "Block 1 has its hash already.",
+    )
+    pool.cache_full_blocks(blocks, hashes("a", "b"), 1, 1)
+    expect(pool.block_hash(2), None, "From 1 up to 1 there is no block.")
+    pool.cache_full_blocks(blocks, hashes("a", "b"), 1, 2)
+    expect(pool.get_cached_block(b"b"), 2)
+
+
+@check(points=1, rule=FORGET, needs=("test_freed_blocks_go_to_both_ends",))
+def test_evicted_block_stays_where_it_is(lesson):
+    """evict_blocks takes the hash away and leaves the block where it is."""
+    pool = lesson.BlockPool(7)
+    pool.cache_full_blocks(pool.get_new_blocks(4), hashes("a", "b", "c", "d"), 0, 4)
+    pool.free_blocks([4, 3, 2])
+    pool.evict_blocks([1, 3, 5])
+    expect(pool.free_order(), [5, 6, 4, 3, 2], "No block has moved.")
+    expect([pool.block_hash(block_id) for block_id in (1, 2, 3, 4)], [None, b"b", None, b"d"])
+    expect(pool.get_cached_block(b"a"), None)
+    expect(pool.get_cached_block(b"c"), None)
+    expect(pool.ref_cnt(1), 1, "Block 1 is still in use.")
+    pool.free_blocks([1])
+    expect(pool.free_order(), [1, 5, 6, 4, 3, 2], "Block 1 has no hash any more.")
+
+
+@check(points=1, rule=FORGET, needs=("test_freed_blocks_go_to_both_ends",))
+def test_reset_is_all_or_nothing(lesson):
+    """reset_prefix_cache forgets every hash, or nothing at all while a block is in use."""
+    pool = lesson.BlockPool(6)
+    pool.cache_full_blocks(pool.get_new_blocks(3), hashes("a", "b", "b"), 0, 3)
+    pool.free_blocks([3, 2])
+    expect(pool.reset_prefix_cache(), False, "Block 1 is in use.")
+    expect(pool.get_cached_block(b"a"), 1)
+    expect(pool.get_cached_block(b"b"), 2)
+    pool.free_blocks([1])
+    expect(pool.reset_prefix_cache(), True, "Only the null block is not free.")
+    expect([pool.get_cached_block(name) for name in hashes("a", "b")], [None, None])
+    expect([pool.block_hash(block_id) for block_id in range(1, 6)], [None] * 5)
+    expect(pool.free_order(), [4, 5, 3, 2, 1], "The order of the free list stays.")
+    expect(pool.reset_prefix_cache(), True)
+    pool.cache_full_blocks(pool.get_new_blocks(1), hashes("a"), 0, 1)
+    expect(pool.get_cached_block(b"a"), 4, "The pool caches again.")
+
+
+@check(points=1, rule=NULL)
+def test_null_block_is_passed_over(lesson):
+    """Block 0 is never handed out, never found and never free."""
+    pool = lesson.BlockPool(5)
+    expect(pool.get_num_free_blocks(), 4)
+    table = [0, *pool.get_new_blocks(1)]
+    expect(table, [0, 1])
+    pool.cache_full_blocks(table, hashes("x", "a"), 0, 2)
+    expect([pool.get_cached_block(name) for name in hashes("x", "a")], [None, 1])
+    pool.touch(table)
+    expect(pool.ref_cnt(1), 2)
+    expect(pool.free_order(), [2, 3, 4])
+    for order in ([2, 3, 4], [2, 3, 4, 1]):
+        pool.free_blocks(table)
+        expect(pool.free_order(), order)
+    expect(pool.reset_prefix_cache(), True)
+
+
+@check(points=1, rule=USAGE)
+@given(st.integers(2, 9), st.data())
+def test_usage_counts_what_can_be_handed_out(lesson, num_gpu_blocks, data):
+    """The usage is the share in use of the blocks that can be handed out."""
+    used = data.draw(st.integers(0, num_gpu_blocks - 1))
+    pool = lesson.BlockPool(num_gpu_blocks)
+    pool.get_new_blocks(used)
+    expect(pool.get_usage(), 1.0 - (num_gpu_blocks - 1 - used) / (num_gpu_blocks - 1))
+    expect(lesson.BlockPool(1).get_usage(), 0.0, "A pool with nothing but the null block.")
+
+
+@check(points=1, rule=GIVE_BACK, needs=("test_freed_blocks_go_to_both_ends",))
+@given(st.permutations([1, 2, 3, 4]))
+def test_without_caching_all_go_to_the_front(lesson, order):
+    """With caching off every freed block goes to the front: last in, first out."""
+    pool = lesson.BlockPool(7, False)
+    pool.cache_full_blocks(pool.get_new_blocks(4), hashes("a", "b"), 0, 2)
+    for block_id in order:
+        pool.free_blocks([block_id])
+    expect(pool.free_order(), [*order[::-1], 5, 6])
+
+
+OPERATION = st.tuples(
+    st.sampled_from(["allocate", "free", "share", "cache", "evict", "reset", "look up"]),
+    st.integers(0, 5),
+    st.integers(0, 3),
+)
+
+
+@check(
+    points=1,
+    rule="How it really works",
+    needs=(
+        "test_queue_keeps_its_order",
+        "test_freed_blocks_go_to_both_ends",
+        "test_shared_block_is_freed_by_its_last_user",
+        "test_allocation_evicts_what_it_hands_out",
+        "test_oldest_copy_that_is_left_is_found",
+    ),
+    examples=80,
+)
+@given(st.lists(OPERATION, max_size=14))
+def test_pool_follows_the_engine(lesson, operations):
+    """Whatever requests come and go, the pool is the engine's, block by block."""
+    pool = compare(lesson.BlockPool(9), BlockPool(9))
+    tables: list[list[int]] = []  # one for each running request; "x0", "x1"... name its content
+    contents: list[str] = []
+    for operation, number, other in operations:
+        which = number % len(tables) if tables else 0
+        match operation:
+            case "allocate" if number <= pool.get_num_free_blocks():
+                tables.append(pool.get_new_blocks(number))
+                contents.append("xy"[other % 2])
+            case "free" if tables:
+                contents.pop(which)
+                pool.free_blocks(tables.pop(which)[::-1])
+            case "share":
+                hit = pool.get_cached_block(f"{'xy'[other % 2]}{number}".encode())
+                if hit is not None:
+                    pool.touch([hit])
+                    tables.append([hit])
+                    contents.append("xy"[other % 2])
+            case "cache" if tables:
+                table = tables[which]
+                names = hashes(*(f"{contents[which]}{i}" for i in range(len(table))))
+                named = [pool.block_hash(block_id) is not None for block_id in table] + [True]
+                start = named.index(False) if False in named else len(table)
+                pool.cache_full_blocks(
+                    table, names, start, min(start + 2, named.index(True, start))
+                )
+            case "evict":
+                pool.evict_blocks([number, number + 3])
+            case "reset":
+                pool.reset_prefix_cache()
+            case "look up":
+                pool.get_cached_block(f"{'xy'[other % 2]}{number}".encode())
+        pool.free_order()
+    for block_id in range(1, 9):
+        pool.ref_cnt(block_id)
+        pool.block_hash(block_id)
+    for name in ("x", "y"):
+        for i in range(6):
+            pool.get_cached_block(f"{name}{i}".encode())
+    pool.get_usage()
+
+
+TIGHT = {"block_size": 4, "num_gpu_blocks": 10, "max_model_len": 40, "max_num_batched_tokens": 16}
+CONVERSATIONS = [
+    {"id": "a", "prompt": {"prefix": "system", "length": 3, "seed": 1}, "max_tokens": 4},
+    {"id": "b", "prompt": {"prefix": "system", "length": 6, "seed": 2}, "max_tokens": 9},
+    {"id": "c", "prompt": {"length": 17, "seed": 3}, "max_tokens": 3, "arrival": 2},
+    {"id": "d", "prompt": {"prefix": "system", "length": 1, "seed": 4}, "max_tokens": 7},
+    {"id": "e", "prompt": {"length": 17, "seed": 3}, "max_tokens": 2, "arrival": 9},
+]
+
+
+@check(points=2, rule="How it really works", needs=("test_pool_follows_the_engine",))
+def test_engine_runs_on_it(lesson):
+    """The whole engine, run on this pool, makes the same decisions as on its own."""
+    for caching in (True, False):
+        story(
+            "Five requests share 9 blocks of 4 tokens; three start with the same 10 tokens; "
+            f"prefix caching is {'on' if caching else 'off'}."
+        )
+        workload = parse_workload(
+            {
+                "engine": TIGHT | {"enable_prefix_caching": caching},
+                "prefixes": {"system": {"length": 10, "seed": 7}},
+                "requests": CONVERSATIONS,
+            },
+            "five requests",
+        )
+        theirs = run_workload(workload, install(Parts(), lesson), free_order=True)
+        engines = run_workload(workload, free_order=True)
+        for mine, own in zip(theirs.steps, engines.steps, strict=False):
+            expect(mine.to_dict(), own.to_dict(), f"Step {own.step} of the engine.")
+        expect(theirs.outputs, engines.outputs, "The tokens that the requests got.")
