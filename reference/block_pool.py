@@ -7,42 +7,6 @@ from reference.kv_cache_utils import FreeKVCacheBlockQueue
 NULL_BLOCK_ID = 0
 
 
-class BlockHashToBlockMap:
-    """The blocks that hold a content, by its hash, oldest copy first.
-
-    Copies are kept side by side: a block table is append-only, so nobody could be moved from one
-    copy to another.
-    """
-
-    __slots__ = ("_blocks",)
-
-    def __init__(self) -> None:
-        self._blocks: dict[bytes, dict[int, None]] = {}
-
-    def get_one_block(self, block_hash: bytes) -> int | None:
-        """The oldest copy, or None."""
-        copies = self._blocks.get(block_hash)
-        return next(iter(copies)) if copies else None
-
-    def insert(self, block_hash: bytes, block_id: int) -> None:
-        """Adds a copy."""
-        self._blocks.setdefault(block_hash, {})[block_id] = None
-
-    def pop(self, block_hash: bytes, block_id: int) -> None:
-        """Forgets one copy; the others can still be found."""
-        copies = self._blocks[block_hash]
-        del copies[block_id]
-        if not copies:
-            del self._blocks[block_hash]
-
-    def clear(self) -> None:
-        """Forgets everything."""
-        self._blocks.clear()
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-
 class BlockPool:
     """Blocks 0 to ``num_gpu_blocks - 1``; block 0 is the null block and is never handed out.
 
@@ -57,7 +21,7 @@ class BlockPool:
     """
 
     __slots__ = (
-        *("_block_hash", "_cached_block_hash_to_block", "_free_block_queue", "_ref_cnt"),
+        *("_block_hash", "_cached_block_hash_to_blocks", "_free_block_queue", "_ref_cnt"),
         *("enable_caching", "num_gpu_blocks"),
     )
 
@@ -66,7 +30,9 @@ class BlockPool:
         self.enable_caching = enable_caching
         self._ref_cnt = [0] * num_gpu_blocks
         self._block_hash: list[bytes | None] = [None] * num_gpu_blocks
-        self._cached_block_hash_to_block = BlockHashToBlockMap()
+        # The copies of a content, oldest first. They are not merged: a block table is append-only,
+        # so nobody could be moved from one copy to another.
+        self._cached_block_hash_to_blocks: dict[bytes, dict[int, None]] = {}
         self._free_block_queue = FreeKVCacheBlockQueue(range(1, num_gpu_blocks))
 
     def get_new_blocks(self, num_blocks: int) -> list[int]:
@@ -120,11 +86,12 @@ class BlockPool:
             assert self._block_hash[block] is None, f"block {block} has a hash already"
             block_hash = block_hashes[index]
             self._block_hash[block] = block_hash
-            self._cached_block_hash_to_block.insert(block_hash, block)
+            self._cached_block_hash_to_blocks.setdefault(block_hash, {})[block] = None
 
     def get_cached_block(self, block_hash: bytes) -> int | None:
         """The oldest block with this content, free or not; None when there is none."""
-        return self._cached_block_hash_to_block.get_one_block(block_hash)
+        copies = self._cached_block_hash_to_blocks.get(block_hash)
+        return next(iter(copies)) if copies else None
 
     def evict_blocks(self, block_ids: Iterable[int]) -> None:
         """Makes blocks unfindable; each stays where it is."""
@@ -136,7 +103,7 @@ class BlockPool:
         """Makes all blocks unfindable; False, and nothing done, while any block has a user."""
         if self.get_num_free_blocks() != self.num_gpu_blocks - 1:
             return False
-        self._cached_block_hash_to_block.clear()
+        self._cached_block_hash_to_blocks.clear()
         self._block_hash = [None] * self.num_gpu_blocks
         return True
 
@@ -164,5 +131,8 @@ class BlockPool:
     def _evict(self, block_id: int) -> None:
         block_hash = self._block_hash[block_id]
         assert block_hash is not None
-        self._cached_block_hash_to_block.pop(block_hash, block_id)
+        copies = self._cached_block_hash_to_blocks[block_hash]
+        del copies[block_id]
+        if not copies:
+            del self._cached_block_hash_to_blocks[block_hash]
         self._block_hash[block_id] = None

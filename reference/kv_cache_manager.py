@@ -93,9 +93,10 @@ class KVCacheManager:
         blocks: list[int] = []
         if not self._may_look_up(request):
             return blocks, 0
+        get_cached_block = self.block_pool.get_cached_block
         max_hit_blocks = (request.num_tokens - 1) // self.block_size
         for block_hash in request.block_hashes[:max_hit_blocks]:
-            block = self.block_pool.get_cached_block(block_hash)
+            block = get_cached_block(block_hash)
             if block is None:
                 break
             blocks.append(block)
@@ -214,7 +215,7 @@ class KVCacheManager:
     ) -> int:
         """Free blocks that the request may have besides its hits, free hits not counted."""
         num_free = self.block_pool.get_num_free_blocks()
-        num_free -= sum(self.block_pool.ref_cnt(block) == 0 for block in hits)
+        num_free -= list(map(self.block_pool.ref_cnt, hits)).count(0)
         if has_scheduled_reqs and request.is_waiting:
             num_free -= self._watermark_blocks
         return num_free

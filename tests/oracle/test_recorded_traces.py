@@ -40,7 +40,6 @@ OUT_OF_REACH = {
         "request in requests",
     ),
     "for lessons and other callers; the engine has no use for it": (
-        "BlockHashToBlockMap.__len__",
         "BlockPool.evict_blocks",
         "BlockPool.block_hash",
         "BlockPool.cache_full_blocks",
