@@ -142,7 +142,7 @@ def test_repetition_is_what_its_definition_says(
 
 @check(points=1, rule="Repetition")
 def test_the_sizes_are_inclusive(lesson: Any) -> None:
-    """Patterns of the smallest and of the largest size count, others do not."""
+    """Patterns of the smallest to the largest size count, and only at the end."""
     token_ids = [9, 1, 2, 3, 1, 2, 3]
     for detection, repeats in (
         ((3, 3, 2), True),
@@ -160,6 +160,11 @@ def test_the_sizes_are_inclusive(lesson: Any) -> None:
             "The output ends in two copies of 1, 2, 3; the triple is "
             "(max_pattern_size, min_pattern_size, min_count).",
         )
+    expect(
+        lesson.check_sequence_repetition([1, 2, 1, 2, 9], (3, 1, 2)),
+        False,
+        "Two copies of 1, 2 are there, but the output does not end in them.",
+    )
 
 
 @check(points=1, rule="One token at a time")
