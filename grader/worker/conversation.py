@@ -1,0 +1,303 @@
+"""The trusted side of the conversation with a session: one request at a time, whatever happens."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from grader.worker import wire
+from grader.worker.codec import HostDecoder, HostEncoder, Parts, Reference
+from grader.worker.errors import (
+    CallTimedOut,
+    LoadFailed,
+    OutOfMemory,
+    ProtocolViolation,
+    SubmissionRaised,
+    WorkerDied,
+    WorkerError,
+)
+from grader.worker.limits import Limits
+from grader.worker.link import BadFrame, Ended, Expired, Link
+from grader.worker.part import type_name_of, use
+from grader.worker.story import Call, Entry, Story
+from grader.worker.values import OBJECT, BadValue
+
+Expected = TypeVar("Expected")
+Wording = Callable[[], str]
+
+
+class Host(Protocol):
+    """Starts and ends the process of a session."""
+
+    def begin(self, source: bytes) -> Link: ...
+
+    def end(self, patient: bool) -> int | None:
+        """End it; the exit code (negative: a signal) if it had ended of itself.
+
+        `patient` says that it is about to end: it has closed its pipes.
+        """
+
+
+class Conversation:
+    """Requests to a session and their replies.
+
+    Any failure but a plain exception of the submission ends the process; from then on every
+    request raises that same failure, until `open` is called again.
+    """
+
+    def __init__(
+        self, host: Host, deadline: float, limits: Limits, handle: Callable[..., Any]
+    ) -> None:
+        self.deadline = deadline
+        self._host = host
+        self._limits = limits
+        self._handle = handle
+        self._link: Link | None = None
+        self._failure: WorkerError | None = None
+        self._number = 0
+        self._depth = 0
+        self._submission_seconds = 0.0
+        self.begin_story()
+
+    @property
+    def calls(self) -> list[Call]:
+        return self._story.calls
+
+    @property
+    def is_open(self) -> bool:
+        return self._link is not None
+
+    @property
+    def has_failed(self) -> bool:
+        return self._failure is not None
+
+    def open(self, source: bytes) -> None:
+        """Start a process in which `source` will be loaded."""
+        self._failure = None
+        self._link = self._host.begin(source)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        self._end(WorkerDied("a call of a closed session", None))
+
+    def begin_story(self) -> None:
+        """Forget calls, handles and parts, on both sides."""
+        self._story = Story(self._limits.depth)
+        self._parts = Parts()
+        self.methods: set[tuple[int, str]] = set()
+        depth = self._limits.depth
+        self._encoder = HostEncoder(self._parts, self._story, depth)
+        self._decoder = HostDecoder(self._parts, self._story, depth, self._make_handle)
+        if self._link is not None:
+            frame = wire.framed(wire.Forget(self.next_number()))
+            try:
+                self._link.send(frame, monotonic() + self.deadline)
+            except (Expired, Ended):
+                self._died("the start of a story")
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def number_of(self, reference: Reference) -> int:
+        """The number of an object of the present story. TypeError for an earlier one."""
+        return self._encoder.number(reference)
+
+    def number_in(self, reply: wire.Returned) -> int:
+        """The number that a reply consists of."""
+        if type(reply.value) is not int:
+            self._violated("the load", "something else than the number of a module")
+        return reply.value
+
+    def name_of(self, reference: Reference) -> str:
+        """The object's name in its story."""
+        if reference.story is not self._story:
+            return f"<an earlier {reference.type_name}>"
+        return self._story.name(reference.number, reference.type_name)
+
+    def call(
+        self, number: int, name: str, callee: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call an attribute of an object; `callee` shows as what is called."""
+        encode = self._encoder.encode
+        trees = [encode(value) for value in args]
+        named = {key: encode(value) for key, value in kwargs.items()} if kwargs else kwargs
+        request = wire.Call(self.next_number(), number, name, trees, named)
+        story = self._story
+
+        def wording() -> str:
+            return story.call_text(repr(callee), trees, named)
+
+        return self.decode(self.ask(request, wire.Returned, wording).value, wording)
+
+    def decode(self, tree: wire.Tree, wording: Wording) -> Any:
+        """The value of a tree from the worker; a malformed one ends the process."""
+        try:
+            return self._decoder.decode(tree)
+        except Exception as error:
+            problem = str(error) if isinstance(error, BadValue) else f"a malformed value ({error})"
+            self._violated(wording(), problem)
+
+    def ask(
+        self,
+        request: wire.Request,
+        expected: type[Expected] | tuple[type[Expected], ...],
+        wording: Wording,
+        told: bool = True,
+    ) -> Expected:
+        """Send a request and return its reply. With `told`, it becomes part of the story."""
+        entry = self._story.begin(wording, self._depth) if told else None
+        try:
+            reply = self._exchange(request, wording)
+            if not isinstance(reply, expected):
+                self._raise(reply, wording())
+        except BaseException as error:
+            if entry is not None:
+                entry.error = error
+            raise
+        if entry is not None:
+            self._note(entry, reply)
+        return reply
+
+    def _exchange(self, request: wire.Request, wording: Wording) -> Any:
+        link = self._link
+        if link is None:
+            raise self._failure or RuntimeError("load a submission first")
+        start = monotonic()
+        deadline = start + self.deadline
+        try:
+            frame = wire.framed(request)
+            if len(frame) > self._limits.frame:
+                raise ValueError(f"the arguments of {wording()} take {len(frame)} bytes, too many")
+            link.send(frame, deadline)
+            while True:
+                reply = wire.decode_from_worker(link.receive(deadline))
+                if type(reply) is not wire.Asked:
+                    break
+                spent = self._answer(reply, link)
+                start += spent
+                deadline += spent
+        except Expired:
+            self._fail(CallTimedOut(wording(), self.deadline))
+        except Ended:
+            self._died(wording())
+        except BadFrame as error:
+            self._violated(wording(), str(error))
+        except (msgspec.DecodeError, RecursionError) as error:
+            self._violated(wording(), f"no message ({error})")
+        except BaseException:
+            # raised by a part, or Ctrl-C: the process waits for an answer that will not come
+            self._end(WorkerDied(wording(), None))
+            raise
+        if reply.seq != request.seq:
+            self._violated(wording(), f"reply {reply.seq} where {request.seq} was due")
+        self._submission_seconds += monotonic() - start
+        return reply
+
+    def _answer(self, asked: wire.Asked, link: Link) -> float:
+        """Do what the submission asks of a part; the seconds that were not the submission's."""
+        start, theirs = monotonic(), self._submission_seconds
+        answer = self._use_part(asked)
+        spent = monotonic() - start - (self._submission_seconds - theirs)
+        link.send(wire.framed(answer), monotonic() + self.deadline)
+        return spent
+
+    def _use_part(self, asked: wire.Asked) -> wire.Answered | wire.Refused:
+        story, where = self._story, f"a call of {asked.name}"
+        part = self._part(asked.part, where)
+
+        def wording() -> str:
+            name = story.name(("part", asked.part), type_name_of(part))
+            return story.call_text(f"{name}.{asked.name}", asked.args, asked.kwargs)
+
+        args = asked.args and [self.decode(tree, wording) for tree in asked.args]
+        kwargs = {name: self.decode(tree, wording) for name, tree in asked.kwargs.items()}
+        if self._depth >= self._limits.nested_callbacks:
+            return wire.Refused("RecursionError", "parts and submission call each other too deep")
+        self._depth += 1
+        entry = story.begin(wording, self._depth)
+        try:
+            result = use(part, asked.name, args, kwargs)
+        except Exception as error:
+            entry.error = error
+            return _refusal(error)
+        finally:
+            self._depth -= 1
+        entry.result = tree = self._encoder.encode(result)
+        return wire.Answered(tree)
+
+    def _part(self, number: int, where: str) -> Any:
+        try:
+            return self._parts[number]
+        except BadValue as error:
+            self._violated(where, str(error))
+
+    def _note(self, entry: Entry, reply: Any) -> None:
+        if isinstance(reply, wire.Returned):
+            tree = entry.result = reply.value
+            if type(tree) is list and len(tree) > 2 and tree[0] == OBJECT:
+                entry.assigns = type(tree[1]) is int and not self._story.knows(tree[1])
+        elif isinstance(reply, wire.Member):
+            self._story.strike(entry)  # the call that follows tells it
+
+    def _make_handle(self, reference: Reference) -> Any:
+        self._story.name(reference.number, reference.type_name)
+        return self._handle(self, reference)
+
+    def _raise(self, reply: Any, call: str) -> NoReturn:
+        if isinstance(reply, wire.Raised):
+            kind = OutOfMemory if reply.type_name == "MemoryError" else SubmissionRaised
+            raise kind(
+                reply.type_name,
+                tuple(reply.bases),
+                reply.message,
+                reply.line,
+                call,
+                tuple(reply.chain),
+            )
+        if isinstance(reply, wire.NotLoaded) and reply.kind in LoadFailed.KINDS:
+            raise LoadFailed(reply.kind, reply.message, reply.line, reply.type_name, call)  # type: ignore[arg-type]
+        self._violated(call, f"a {type(reply).__name__} that does not answer the request")
+
+    def _violated(self, call: str, problem: str) -> NoReturn:
+        self._fail(ProtocolViolation(call, problem))
+
+    def _died(self, call: str) -> NoReturn:
+        code = self._end(WorkerDied(call, None), patient=True)
+        exit_code = code if code is not None and code >= 0 else None
+        self._fail(WorkerDied(call, exit_code, -code if code is not None and code < 0 else None))
+
+    def _fail(self, failure: WorkerError) -> NoReturn:
+        self._end(failure)
+        self._failure = failure
+        raise failure from None
+
+    def _end(self, failure: WorkerError, patient: bool = False) -> int | None:
+        if self._link is None:
+            return None
+        self._failure = failure
+        link, self._link = self._link, None
+        code = self._host.end(patient)
+        link.close()
+        return code
+
+
+def _refusal(error: Exception) -> wire.Refused:
+    """A builtin exception as the submission gets it; any other goes on, up to the suite."""
+    if isinstance(error, SubmissionRaised):
+        names: tuple[str, ...] = (error.type_name, *error.bases)
+        message = error.message
+    elif type(error).__module__ == "builtins":
+        names, message = (type(error).__name__,), str(error.args[0]) if error.args else ""
+    else:
+        raise error
+    return wire.Refused(next(filter(_is_builtin, names), "RuntimeError"), message)
+
+
+def _is_builtin(name: str) -> bool:
+    kind = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)

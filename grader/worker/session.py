@@ -1,0 +1,120 @@
+"""A session: submissions loaded into one process, and the story of what was done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from grader.worker import wire
+from grader.worker.conversation import Conversation, Host
+from grader.worker.errors import LoadFailed, ProtocolViolation
+from grader.worker.lesson import Handle, Lesson
+from grader.worker.limits import Limits
+from grader.worker.story import Call
+
+_LARGEST_SOURCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class ExampleResult:
+    """What an example of a docstring printed, and the end of its traceback if it raised."""
+
+    output: str
+    exception: str | None
+
+
+class SessionHost(Host, Protocol):
+    """What a session needs of its worker."""
+
+    @property
+    def printed(self) -> str:
+        """What the session has printed so far."""
+
+
+class Session:
+    """Loads submissions and calls them. Made by `Worker.session`.
+
+    Each call may take `deadline` seconds of the submission's own time. After a call that ended
+    the process, every further call raises the same error, until `begin_story` starts afresh.
+    """
+
+    def __init__(self, host: SessionHost, deadline: float, limits: Limits) -> None:
+        self._host = host
+        self._conversation = Conversation(host, deadline, limits, Handle)
+        self._lessons: list[Lesson] = []
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls since `begin_story`, each with its result or error."""
+        return self._conversation.calls
+
+    @property
+    def printed(self) -> str:
+        """What the submission has printed; of very much, the start and the end."""
+        return self._host.printed
+
+    def load(self, path: Path | str, name: str) -> Lesson:
+        """Load the file as the module `name`. Raises LoadFailed, or how the process ended."""
+        source = _read(Path(path))
+        if not self._conversation.is_open and not self._conversation.has_failed:
+            self._conversation.open(source)
+        lesson = Lesson(self._conversation, name, str(path), source)
+        lesson._load()
+        self._lessons.append(lesson)
+        return lesson
+
+    def begin_story(self) -> None:
+        """Forget the calls and objects so far; if the process has ended, load all into a new one.
+
+        Handles and records of the former story can no longer be passed in.
+        """
+        if self._conversation.has_failed and self._lessons:
+            self._conversation.open(self._lessons[0]._source)
+            for lesson in self._lessons:
+                lesson._load()
+        self._conversation.begin_story()
+
+    def run_example(self, namespace_key: str, source: str) -> ExampleResult:
+        """Run one statement as at the prompt, in the namespace of that name.
+
+        A namespace begins as a copy of what the module loaded last holds.
+        """
+        if not self._lessons:
+            raise RuntimeError("load a submission before running its examples")
+        conversation, number = self._conversation, self._lessons[-1]._number
+        request = wire.Example(conversation.next_number(), number, namespace_key, source)
+        reply = conversation.ask(request, wire.Returned, source.strip, told=False)
+        match conversation.decode(reply.value, source.strip):
+            case (str(output), str() | None as exception):
+                return ExampleResult(output, exception)
+        raise ProtocolViolation(source.strip(), "an example's result of no known form")
+
+    def close(self) -> None:
+        """End the process and all that it started. What it printed can still be read."""
+        self._conversation.close()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise LoadFailed("missing_file", f"{path} is not a file")
+        with path.open("rb") as file:
+            source = file.read(_LARGEST_SOURCE + 1)
+    except OSError as error:
+        raise LoadFailed("missing_file", f"{path}: {error.strerror}") from None
+    if len(source) > _LARGEST_SOURCE:
+        raise LoadFailed("missing_file", f"{path} is larger than {_LARGEST_SOURCE} bytes")
+    return source
