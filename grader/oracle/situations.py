@@ -19,6 +19,7 @@ SITUATIONS = (
     "preemption",
     "preemption of several requests",
     "preemption in mid-prefill",
+    "preemption in a step that spends its whole budget",
     "request preempted twice",
     "resume",
     "finish: stop",
@@ -53,6 +54,8 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
     preemptions: Counter[str] = Counter()
     for step in trace.steps:
         counts.update(_of_step(step))
+        if step.preempted_request_ids and _num_tokens(step) == workload.engine.token_budget:
+            counts["preemption in a step that spends its whole budget"] += 1
         for id in step.preempted_request_ids:
             preemptions[id] += 1
             counts["request preempted twice"] += preemptions[id] == 2
@@ -63,6 +66,10 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
     if not trace.complete:
         counts["run ended by max_steps"] += 1
     return +counts
+
+
+def _num_tokens(step: StepRecord) -> int:
+    return sum(step.num_scheduled_tokens.values())
 
 
 def _of_step(step: StepRecord) -> Iterator[str]:

@@ -43,6 +43,7 @@ def engines(draw: st.DrawFn, tight: bool) -> dict[str, Any]:
     fewest_tokens = max_num_seqs if chunked else max(max_num_seqs, max_model_len)
     batched = draw(
         st.one_of(
+            st.integers(fewest_tokens, fewest_tokens + (2 if tight else 8)),
             st.integers(fewest_tokens, fewest_tokens + 8),
             st.integers(fewest_tokens, fewest_tokens + 64),
             st.just(fewest_tokens + 1000),
@@ -57,10 +58,12 @@ def engines(draw: st.DrawFn, tight: bool) -> dict[str, Any]:
         "policy": draw(st.sampled_from(["fcfs", "priority"])),
         "enable_chunked_prefill": chunked,
         "enable_prefix_caching": not draw(chance(15)),
-        "scheduler_reserve_full_isl": not draw(chance(30)),
+        "scheduler_reserve_full_isl": not draw(chance(50 if tight else 20)),
     }
-    if draw(chance(25)):
-        engine["max_num_scheduled_tokens"] = draw(st.integers(1, batched))
+    if draw(chance(40 if tight else 25)):
+        # Near the number of seats a decode can be left without its token.
+        most = min(batched, max_num_seqs + 1) if tight else batched
+        engine["max_num_scheduled_tokens"] = draw(st.integers(1, most))
     if draw(chance(35)):
         engine["long_prefill_token_threshold"] = draw(small(max_model_len, start=1))
     if draw(chance(25)):
@@ -140,7 +143,7 @@ def aborts(draw: st.DrawFn, arrival: int) -> dict[str, Any]:
 
 @st.composite
 def requests(
-    draw: st.DrawFn, name: str, engine: dict[str, Any], model: dict[str, Any], tight: bool
+    draw: st.DrawFn, index: int, engine: dict[str, Any], model: dict[str, Any], tight: bool
 ) -> dict[str, Any]:
     """One request, with each of its features drawn now and then.
 
@@ -148,14 +151,16 @@ def requests(
     outgrow the pool as they decode.
     """
     longest_prompt = engine["max_model_len"] - 1
-    if tight and draw(chance(80)):
+    if tight and draw(chance(65)):
         longest_prompt = max(1, longest_prompt // 3)
     prompt = draw(prompts(longest_prompt, model["vocab_size"]))
     arrival = draw(st.one_of(st.just(0), small(3 if tight else 12)))
+    name = chr(ord("a") + index)
     request: dict[str, Any] = {"id": name, "prompt": prompt, "arrival": arrival}
     request |= draw(stop_rules(model, tight))
-    if draw(chance(60 if engine["policy"] == "priority" else 10)):
-        request["priority"] = draw(st.integers(-1, 2))
+    if draw(chance(80 if engine["policy"] == "priority" else 10)):
+        # The later in line, the more urgent: those who run first are the ones to give way.
+        request["priority"] = draw(st.one_of(st.just(-index), st.integers(-1, 2)))
     if draw(chance(10)):
         request["lora_name"] = draw(st.sampled_from(["sql", "chat"]))
     if draw(chance(10)):
@@ -175,6 +180,44 @@ def requests(
 
 
 @st.composite
+def refunds(draw: st.DrawFn) -> Workload:
+    """A workload in which a victim may give tokens back to a budget that is spent.
+
+    That takes policy priority, one who runs early and is least urgent, one who needs a block after
+    it, and a long prompt behind them that takes what is left of a small budget, step by step.
+    """
+    block_size = draw(st.integers(1, 3))
+    num_gpu_blocks = draw(st.integers(5, 9))
+    max_model_len = (num_gpu_blocks - 1) * block_size
+    count = draw(st.integers(3, 4))
+    engine = {
+        "block_size": block_size,
+        "num_gpu_blocks": num_gpu_blocks,
+        "max_model_len": max_model_len,
+        "max_num_seqs": count,
+        "max_num_batched_tokens": count + draw(st.integers(0, 1)),
+        "policy": "priority",
+        "scheduler_reserve_full_isl": False,
+    }
+    last = count - 1
+    reqs: list[dict[str, Any]] = []
+    for index in range(count):
+        shortest = min(4, max_model_len - 1) if index == last else 1
+        longest = max_model_len - 1 if index == last else min(3, max_model_len - 1)
+        length = draw(st.integers(shortest, longest))
+        reqs.append(
+            {
+                "id": chr(ord("a") + index),
+                "prompt": list(draw_tokens(index, length, 1000)),
+                "arrival": draw(st.integers(0, 2)) if index else 0,
+                "max_tokens": draw(st.integers(2, 12)),
+                "priority": draw(st.integers(0, 5)) if index else 9,
+            }
+        )
+    return {"engine": engine, "model": {}, "max_steps": MAX_STEPS, "requests": reqs}
+
+
+@st.composite
 def workloads(draw: st.DrawFn) -> Workload:
     """A workload as plain data, always valid.
 
@@ -183,16 +226,21 @@ def workloads(draw: st.DrawFn) -> Workload:
     >>> len(parse_workload(find(workloads(), lambda _: True), "drawn").requests)
     1
     """
+    return draw(refunds() if draw(chance(15)) else mixtures())
+
+
+@st.composite
+def mixtures(draw: st.DrawFn) -> Workload:
+    """A workload in which every feature is drawn now and then."""
     tight = draw(chance(60))
     engine = draw(engines(tight))
     model = draw(models())
     count = draw(st.integers(3 if tight else 1, 8))
-    names = [chr(ord("a") + i) for i in range(count)]
     workload: Workload = {
         "engine": engine,
         "model": model,
         "max_steps": MAX_STEPS,
-        "requests": [draw(requests(name, engine, model, tight)) for name in names],
+        "requests": [draw(requests(index, engine, model, tight)) for index in range(count)],
     }
     if draw(chance(15)):
         workload["reset_prefix_cache"] = sorted(
