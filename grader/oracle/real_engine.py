@@ -1,15 +1,11 @@
 """Runs a workload on vLLM's own scheduler and records what it decided, step by step.
 
-Loaded as a submission by a worker that runs in the oracle's environment. The model is the same
+Runs in the oracle's environment alone, through `grader/oracle/entry.py`. The model is the same
 tape as the reference engine's: it reads and writes tokens at the slots that vLLM's block tables
 name, so that the two engines sample the same token as long as they agree.
 """
 
-import sys
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.engine import EngineCoreOutputs
@@ -22,20 +18,19 @@ from reference.trace import StepRecord, Trace
 from reference.workload import Workload, WorkloadRequest, parse_workload
 
 
-def run(data: dict[str, Any], name: str = "workload", free_order: bool = True) -> dict[str, Any]:
-    """The trace of a workload, both as plain data.
+def run(data: dict[str, Any]) -> dict[str, Any]:
+    """The trace of a workload, both as plain data, the free list with each step.
 
     Raises reference.workload.WorkloadError when the workload is not valid.
     """
-    return RealEngine(parse_workload(data, name), free_order).run().to_dict()
+    return RealEngine(parse_workload(data, "workload.yaml")).run().to_dict()
 
 
 class RealEngine:
     """vLLM's scheduler with a tape for a model, driven through one workload."""
 
-    def __init__(self, workload: Workload, free_order: bool) -> None:
+    def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self.free_order = free_order
         self.scheduler = build_scheduler(workload.engine)
         self.pool = self.scheduler.kv_cache_manager.block_pool
         self.tape = Tape(workload.engine.block_size, workload.model.vocab_size)
@@ -174,7 +169,7 @@ class RealEngine:
             running=[request.request_id for request in self.scheduler.running],
             waiting=[request.request_id for request in waiting],
             num_free_blocks=self.pool.get_num_free_blocks(),
-            free_block_ids=self._free_block_ids() if self.free_order else None,
+            free_block_ids=self._free_block_ids(),
             prefix_cache_queries=stats.queries,
             prefix_cache_hits=stats.hits,
             preempted_queries=stats.preempted_queries,

@@ -157,7 +157,7 @@ def build_request(request: WorkloadRequest, workload: Workload) -> Request:
         lora_request=_lora_request(request, workload),
         cache_salt=request.cache_salt,
         priority=request.priority,
-        # A fresh engine without prefix caching has no use for hashes, and neither has vLLM's.
+        # vLLM's engine core hashes nothing either when prefix caching is off.
         block_hasher=_block_hasher(workload.engine),
     )
     if request.grammar is not None:

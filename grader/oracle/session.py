@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from grader.oracle.environment import require_oracle
+from grader.oracle.environment import ENVIRONMENT, require_oracle
 from grader.worker import Limits, Worker
 from reference.trace import Trace
 
-REAL_ENGINE = Path(__file__).with_name("real_engine.py")
-#: Importing vLLM takes 8 to 15 seconds; a workload runs in a fraction of one.
+ENTRY = Path(__file__).with_name("entry.py")
+#: Seconds for one workload. It takes a fraction of one, but for the very first on a machine: vLLM
+#: then looks at the tiny model's class in a process of its own.
 DEADLINE = 120.0
 PRELOAD = ("vllm.config", "vllm.v1.core.sched.scheduler", "vllm.v1.request")
 
@@ -21,9 +22,18 @@ def real_engine() -> Iterator[Callable[[dict[str, Any]], Trace]]:
 
     Raises `OracleMissing` where it is not installed, and the worker's own errors.
     """
-    with (
-        Worker(python=str(require_oracle()), preload=PRELOAD, limits=Limits.for_oracle()) as worker,
-        worker.session(deadline=DEADLINE) as session,
-    ):
-        lesson = session.load(REAL_ENGINE, "real_engine")
-        yield lambda data: Trace.from_dict(lesson.run(data))
+    worker = Worker(
+        python=str(require_oracle()),
+        preload=PRELOAD,
+        limits=Limits.for_oracle(),
+        environment=ENVIRONMENT,
+    )
+    with worker, worker.session(deadline=DEADLINE) as session:
+        lesson = session.load(ENTRY, "entry")
+
+        def run(data: dict[str, Any]) -> Trace:
+            # A session tells the story of its calls, and thousands of workloads are none.
+            session.begin_story()
+            return Trace.from_dict(lesson.run(data))
+
+        yield run
