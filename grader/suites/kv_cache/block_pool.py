@@ -407,7 +407,7 @@ CONVERSATIONS = [
 ]
 
 
-@check(points=2, rule="How it really works", needs=("test_pool_follows_the_engine",))
+@check(points=1, rule="How it really works", needs=("test_pool_follows_the_engine",))
 def test_engine_runs_on_it(lesson):
     """The whole engine, run on this pool, makes the same decisions as on its own."""
     for caching in (True, False):
