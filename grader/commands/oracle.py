@@ -133,11 +133,13 @@ def _progress() -> Iterator[Progress]:
 def _failing_plainly() -> Iterator[None]:
     """The oracle's own troubles as one message."""
     from grader.oracle.environment import OracleMissing
+    from grader.oracle.jobs import JobFailed
     from grader.worker import WorkerError
+    from grader.worker.host import WorkerNotStarted
 
     try:
         yield
-    except (OracleMissing, WorkerError) as error:
+    except (OracleMissing, WorkerError, WorkerNotStarted, JobFailed) as error:
         raise click.ClickException(str(error)) from error
 
 
