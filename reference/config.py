@@ -3,6 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from reference.kv_cache_interface import (
+    ChunkedLocalAttentionSpec,
+    KVCacheSpec,
+    SlidingWindowSpec,
+)
+from reference.kv_cache_utils import resolve_block_sizes
+
 Policy = Literal["fcfs", "priority"]
 
 
@@ -23,6 +30,12 @@ class EngineConfig:
     ``num_gpu_blocks`` counts the null block, which is never handed out. ``watermark`` is the
     share of all blocks that an admission must leave free while others run.
 
+    ``kv_cache_groups`` are the groups of layers of a model whose layers differ; without them all
+    layers are one group of full attention with blocks of ``block_size``.
+    ``prefix_cache_retention_interval`` is how densely sliding windows stay in the prefix cache:
+    at each multiple of so many tokens, nowhere but where a prompt's own reuse needs them (0), or
+    wherever a hit could end (None).
+
     Raises:
         ConfigError: two fields contradict each other.
 
@@ -42,6 +55,8 @@ class EngineConfig:
     policy: Policy = "fcfs"
     scheduler_reserve_full_isl: bool = True
     watermark: float = 0.0
+    kv_cache_groups: tuple[KVCacheSpec, ...] | None = None
+    prefix_cache_retention_interval: int | None = 0
 
     def __post_init__(self) -> None:
         batched = self.max_num_batched_tokens
@@ -66,6 +81,53 @@ class EngineConfig:
             )
         if not 0.0 <= self.watermark < 1.0:
             raise ConfigError("watermark", f"got {self.watermark}", "a number from 0 to below 1")
+        self._check_groups()
+
+    def _check_groups(self) -> None:
+        groups = self.kv_cache_groups or ()
+        largest, interval = self.scheduler_block_size, self.prefix_cache_retention_interval
+        for spec in groups:
+            if isinstance(spec, ChunkedLocalAttentionSpec) and spec.block_size != largest:
+                raise ConfigError(
+                    "kv_cache_groups",
+                    f"chunked_local_attention with blocks of {spec.block_size} tokens",
+                    f"blocks of {largest} tokens, the least common multiple of all groups'",
+                )
+        if not interval:
+            return
+        if not any(isinstance(spec, SlidingWindowSpec) for spec in groups):
+            raise ConfigError(
+                "prefix_cache_retention_interval",
+                f"got {interval} without a sliding window",
+                "0 or null: it is for kv_cache_groups of kind sliding_window alone",
+            )
+        if interval % largest:
+            raise ConfigError(
+                "prefix_cache_retention_interval",
+                f"got {interval}",
+                f"null, 0, or a multiple of {largest}, where hits can end",
+            )
+
+    @property
+    def scheduler_block_size(self) -> int:
+        """Tokens in a block of all groups at once: prefix hits are multiples of it."""
+        return self._block_sizes[0]
+
+    @property
+    def hash_block_size(self) -> int:
+        """Tokens for which there is one block hash."""
+        return self._block_sizes[1]
+
+    @property
+    def _block_sizes(self) -> tuple[int, int]:
+        if self.kv_cache_groups is None:
+            return self.block_size, self.block_size
+        return resolve_block_sizes([spec.block_size for spec in self.kv_cache_groups])
+
+    @property
+    def max_in_flight_tokens(self) -> int:
+        """Tokens that may be scheduled while their model has not come back."""
+        return self.max_num_batched_tokens
 
     @property
     def token_budget(self) -> int:

@@ -4,7 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.block_pool import BlockPool
+from reference.hybrid_kv_cache_manager import HybridKVCacheManager
+from reference.hybrid_model_runner import HybridModelRunner, HybridTape
 from reference.kv_cache_manager import KVCacheManager
 from reference.kv_cache_utils import RequestHashes
 from reference.model_runner import ModelRunner
@@ -24,11 +27,13 @@ class Parts:
     """What the engine is made of; each part is called as the engine's own is.
 
     ``block_hasher`` makes the hashes of one request: of the hash's name, the block size, the
-    prompt's tokens, multimodal items, LoRA name and salt.
+    prompt's tokens, multimodal items, LoRA name and salt. ``hybrid_kv_cache_manager`` stands in
+    for ``kv_cache_manager`` where layers are grouped.
     """
 
     block_pool: Callable[..., Any] = BlockPool
     kv_cache_manager: Callable[..., Any] = KVCacheManager
+    hybrid_kv_cache_manager: Callable[..., Any] = HybridKVCacheManager
     block_hasher: Callable[..., Any] = RequestHashes
     request_queue: Callable[..., Any] = create_request_queue
     check_stop: Callable[..., Any] = check_stop
@@ -63,13 +68,7 @@ class Engine:
         self.block_pool: BlockPool = self._parts.block_pool(
             config.num_gpu_blocks, config.enable_prefix_caching
         )
-        self.kv_cache_manager: KVCacheManager = self._parts.kv_cache_manager(
-            self.block_pool,
-            config.block_size,
-            config.max_model_len,
-            config.enable_prefix_caching,
-            config.watermark,
-        )
+        self.kv_cache_manager: BaseKVCacheManager = self._make_kv_cache_manager()
         self.scheduler: Scheduler = self._parts.scheduler(
             config,
             self.kv_cache_manager,
@@ -77,9 +76,35 @@ class Engine:
             self._parts.check_stop,
             log_stats=True,
         )
-        self._model_runner = ModelRunner(Tape(config.block_size, workload.model.vocab_size))
+        self._model_runner = self._make_model_runner()
         self._requests: dict[str, Request] = {}
         self._due = _Timetable(workload)
+
+    def _make_kv_cache_manager(self) -> Any:
+        config = self.workload.engine
+        if config.kv_cache_groups is None:
+            return self._parts.kv_cache_manager(
+                self.block_pool,
+                config.block_size,
+                config.max_model_len,
+                config.enable_prefix_caching,
+                config.watermark,
+            )
+        return self._parts.hybrid_kv_cache_manager(
+            self.block_pool,
+            config.kv_cache_groups,
+            config.max_model_len,
+            config.max_in_flight_tokens,
+            config.enable_prefix_caching,
+            config.watermark,
+            config.prefix_cache_retention_interval,
+        )
+
+    def _make_model_runner(self) -> ModelRunner:
+        config, vocab_size = self.workload.engine, self.workload.model.vocab_size
+        if config.kv_cache_groups is None:
+            return ModelRunner(Tape(config.block_size, vocab_size))
+        return HybridModelRunner(HybridTape(config.kv_cache_groups, vocab_size))
 
     @property
     def done(self) -> bool:
@@ -125,7 +150,7 @@ class Engine:
         if self.workload.engine.enable_prefix_caching:
             hashes = self._parts.block_hasher(
                 "sha256",
-                self.workload.engine.block_size,
+                self.workload.engine.hash_block_size,
                 list(request.prompt_token_ids),
                 [(item.identifier, item.offset, item.length) for item in request.mm_features],
                 request.lora_name,

@@ -1,33 +1,9 @@
 """Which request holds which blocks, what it may take over from others, and what still fits."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
+from reference.base_kv_cache_manager import BaseKVCacheManager, CacheableRequest
 from reference.block_pool import BlockPool
-from reference.stats import PrefixCacheStats
-
-
-class CacheableRequest(Protocol):
-    """What the manager reads of a request.
-
-    ``block_hashes`` has one hash for each full block of its tokens; ``is_waiting`` tells whether
-    it is to be admitted or runs already.
-    """
-
-    @property
-    def request_id(self) -> str: ...
-    @property
-    def num_tokens(self) -> int: ...
-    @property
-    def num_computed_tokens(self) -> int: ...
-    @property
-    def block_hashes(self) -> list[bytes]: ...
-    @property
-    def num_preemptions(self) -> int: ...
-    @property
-    def skip_reading_prefix_cache(self) -> bool: ...
-    @property
-    def is_waiting(self) -> bool: ...
 
 
 class BlockTable:
@@ -40,7 +16,7 @@ class BlockTable:
         self.num_cached_blocks = 0
 
 
-class KVCacheManager:
+class KVCacheManager(BaseKVCacheManager):
     """Block tables of all requests over one pool, for one group of full-attention layers.
 
     ``watermark`` is the share of all blocks that an admission must leave free while others run.
@@ -53,10 +29,7 @@ class KVCacheManager:
     [1, 2]
     """
 
-    __slots__ = (
-        *("_prefix_cache_stats", "_tables", "_watermark_blocks", "block_pool", "block_size"),
-        *("enable_caching", "max_model_len"),
-    )
+    __slots__ = ("_tables", "block_size")
 
     def __init__(
         self,
@@ -66,23 +39,9 @@ class KVCacheManager:
         enable_caching: bool = True,
         watermark: float = 0.0,
     ) -> None:
-        self.block_pool = block_pool
+        super().__init__(block_pool, max_model_len, enable_caching, watermark)
         self.block_size = block_size
-        self.max_model_len = max_model_len
-        self.enable_caching = enable_caching
-        # All blocks count, the null block too, which is never free.
-        self._watermark_blocks = int(watermark * (block_pool.get_num_free_blocks() + 1))
         self._tables: dict[str, BlockTable] = {}
-        self._prefix_cache_stats = PrefixCacheStats()
-
-    @property
-    def usage(self) -> float:
-        """The share of blocks in use, from 0.0 to 1.0."""
-        return self.block_pool.get_usage()
-
-    def free_order(self) -> list[int]:
-        """The free list, next block first."""
-        return self.block_pool.free_order()
 
     def get_computed_blocks(self, request: CacheableRequest) -> tuple[list[int], int]:
         """The cached blocks that the request starts with, and the tokens in them.
@@ -182,28 +141,6 @@ class KVCacheManager:
                 num_shared += 1
         return num_shared
 
-    def record_prefix_cache_stats(self, request: CacheableRequest, num_hits: int) -> None:
-        """Counts an admission whose lookup found ``num_hits`` tokens."""
-        if self._may_look_up(request):
-            preempted = request.num_preemptions > 0
-            self._prefix_cache_stats.record(request.num_tokens, num_hits, preempted)
-
-    def make_prefix_cache_stats(self) -> PrefixCacheStats:
-        """The counters since the last call."""
-        stats = self._prefix_cache_stats
-        self._prefix_cache_stats = PrefixCacheStats()
-        return stats
-
-    def reset_prefix_cache(self) -> bool:
-        """Empties the prefix cache; False, and nothing done, while any block is in use."""
-        if not self.block_pool.reset_prefix_cache():
-            return False
-        self._prefix_cache_stats.reset = True
-        return True
-
-    def _may_look_up(self, request: CacheableRequest) -> bool:
-        return self.enable_caching and not request.skip_reading_prefix_cache
-
     def _num_missing(self, num_slots: int, table: BlockTable, hits: Sequence[int]) -> int:
         """Blocks that are lacking for so many slots."""
         num_blocks = (num_slots + self.block_size - 1) // self.block_size
@@ -216,9 +153,7 @@ class KVCacheManager:
         """Free blocks that the request may have besides its hits, free hits not counted."""
         num_free = self.block_pool.get_num_free_blocks()
         num_free -= list(map(self.block_pool.ref_cnt, hits)).count(0)
-        if has_scheduled_reqs and request.is_waiting:
-            num_free -= self._watermark_blocks
-        return num_free
+        return num_free - self._num_reserved(request, has_scheduled_reqs)
 
     def _extend(
         self, request: CacheableRequest, table: BlockTable, hits: Sequence[int], num_slots: int

@@ -1,6 +1,7 @@
 """What stands between a step's decisions and the model: block tables and inputs."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from reference.output import SchedulerOutput
 from reference.request import Request
@@ -16,7 +17,7 @@ class ModelRunner:
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
-        self._block_tables: dict[str, list[int]] = {}
+        self._block_tables: dict[str, list[Any]] = {}
 
     def execute_model(
         self, output: SchedulerOutput, requests: Mapping[str, Request]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from reference.stats import SchedulerStats
+from reference.trace import BlockIds
 
 
 class FinishReason(IntEnum):
@@ -28,11 +29,13 @@ class SchedulerOutput:
         num_computed_tokens: tokens computed before, of each of these requests.
         scheduled_spec_decode_tokens: drafts among the tokens to compute.
         scheduled_new_reqs, scheduled_resumed_reqs: ids of those admitted, in order.
-        block_ids: whole block table of each admitted request.
+        block_ids: whole block table of each admitted request; where layers are grouped, a list of
+            tables, and so in ``new_block_ids``.
         new_block_ids: blocks to append to the tables of the others; none, no entry.
         num_cached_tokens: prefix hit of each admitted request, in tokens.
         preempted_req_ids, finished_req_ids: whose state the model may drop.
-        num_common_prefix_blocks: leading blocks that all running requests share.
+        num_common_prefix_blocks: leading blocks that all running requests share, of each group
+            where layers are grouped.
     """
 
     num_scheduled_tokens: dict[str, int] = field(default_factory=dict)
@@ -40,12 +43,12 @@ class SchedulerOutput:
     scheduled_spec_decode_tokens: dict[str, list[int]] = field(default_factory=dict)
     scheduled_new_reqs: list[str] = field(default_factory=list)
     scheduled_resumed_reqs: list[str] = field(default_factory=list)
-    block_ids: dict[str, list[int]] = field(default_factory=dict)
-    new_block_ids: dict[str, list[int]] = field(default_factory=dict)
+    block_ids: dict[str, BlockIds] = field(default_factory=dict)
+    new_block_ids: dict[str, BlockIds] = field(default_factory=dict)
     num_cached_tokens: dict[str, int] = field(default_factory=dict)
     preempted_req_ids: set[str] = field(default_factory=set)
     finished_req_ids: set[str] = field(default_factory=set)
-    num_common_prefix_blocks: int = 0
+    num_common_prefix_blocks: int | list[int] = 0
 
     @property
     def total_num_scheduled_tokens(self) -> int:

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.config import EngineConfig, Policy
-from reference.kv_cache_manager import KVCacheManager
 from reference.output import EngineCoreOutput, EngineCoreOutputs, SchedulerOutput
 from reference.request import Request, RequestStatus
 from reference.request_queue import RequestQueue, create_request_queue
@@ -38,7 +39,7 @@ class Scheduler:
     def __init__(
         self,
         config: EngineConfig,
-        kv_cache_manager: KVCacheManager,
+        kv_cache_manager: BaseKVCacheManager,
         request_queue: Callable[[Policy], RequestQueue] = create_request_queue,
         check_stop: Callable[[Request, int], bool] = check_stop_in_order,
         include_finished_set: bool = False,
@@ -177,9 +178,7 @@ class Scheduler:
             output.scheduled_spec_decode_tokens[request.request_id] = drafts
         request.spec_token_ids = []
 
-    def _preempt_until_it_fits(
-        self, request: Request, num_new: int, step: ScheduleStep
-    ) -> list[int] | None:
+    def _preempt_until_it_fits(self, request: Request, num_new: int, step: ScheduleStep) -> Any:
         """Preempts one request after another; None when ``request`` itself was the last resort."""
         step.has_preempted = True
         while True:
@@ -283,7 +282,7 @@ class Scheduler:
         output.num_scheduled_tokens[request_id] = num_new
         output.num_computed_tokens[request_id] = num_hit_tokens
         output.num_cached_tokens[request_id] = num_hit_tokens
-        output.block_ids[request_id] = hit_blocks + new_blocks
+        output.block_ids[request_id] = manager.get_block_ids(request_id)
         step.budget -= num_new
         request.status = RequestStatus.RUNNING
         request.num_computed_tokens = num_hit_tokens

@@ -9,6 +9,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 UNWRITTEN = -1
 
@@ -20,7 +21,7 @@ class TapeInput:
     Attributes:
         request_id: its name.
         token_ids: its tokens by position, drafts at the end.
-        block_ids: its block table.
+        block_ids: its block table; a table for each group where layers are grouped.
         num_computed_tokens: tokens in the cache already.
         num_new_tokens: tokens to write now, from there on.
         num_drafts: how many of ``token_ids`` are drafts.
@@ -30,7 +31,7 @@ class TapeInput:
 
     request_id: str
     token_ids: Sequence[int]
-    block_ids: Sequence[int]
+    block_ids: Sequence[Any]
     num_computed_tokens: int
     num_new_tokens: int
     num_drafts: int = 0
@@ -78,6 +79,7 @@ class Tape:
             self._blocks[block][offset] = request.token_ids[position]
 
     def _read(self, request: TapeInput, length: int) -> list[int]:
+        """What the query of the last of ``length`` tokens reads."""
         empty = [UNWRITTEN] * self.block_size
         tokens: list[int] = []
         for block in request.block_ids[: -(-length // self.block_size)]:
@@ -88,12 +90,11 @@ class Tape:
         end = request.num_computed_tokens + request.num_new_tokens
         if end < len(request.token_ids):
             return []
-        cached = self._read(request, end)
         sampled: list[int] = []
         for length in range(end - request.num_drafts, end + 1):
             restricted = len(sampled) < request.num_restricted
             forbidden = request.forbidden_token_ids if restricted else frozenset()
-            sampled.append(self._next_token(cached[:length], forbidden))
+            sampled.append(self._next_token(self._read(request, length), forbidden))
             if length < end and sampled[-1] != request.token_ids[length]:
                 break
         return sampled

@@ -4,6 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+#: The blocks of a request: one list, or one for each group where layers are grouped.
+BlockIds = list[int] | list[list[int]]
+
+
+def by_group(block_ids: BlockIds) -> list[list[int]]:
+    """A list for each group, be it a single one, for the caller to keep.
+
+    >>> by_group([1, 2]), by_group([[1, 2], [0, 3]])
+    ([[1, 2]], [[1, 2], [0, 3]])
+    """
+    groups = [list(each) for each in block_ids if isinstance(each, list)]
+    return groups or [[each for each in block_ids if isinstance(each, int)]]
+
 
 class TraceError(ValueError):
     """Data that is no trace: the field, and what is wrong with it."""
@@ -24,7 +37,8 @@ class StepRecord:
         num_computed_tokens: tokens computed before the step, of each scheduled request.
         new_request_ids: admitted for the first time, in admission order.
         resumed_request_ids: admitted again after a preemption, in admission order.
-        block_ids: the whole block table of each admitted request.
+        block_ids: the whole block table of each admitted request; where layers are grouped, a
+            table for each group. In ``new_block_ids`` likewise.
         new_block_ids: blocks just given to requests that were running; none, no entry.
         num_cached_tokens: prefix hit of each admitted request, in tokens.
         preempted_request_ids: sorted.
@@ -45,8 +59,8 @@ class StepRecord:
     num_computed_tokens: dict[str, int] = field(default_factory=dict)
     new_request_ids: list[str] = field(default_factory=list)
     resumed_request_ids: list[str] = field(default_factory=list)
-    block_ids: dict[str, list[int]] = field(default_factory=dict)
-    new_block_ids: dict[str, list[int]] = field(default_factory=dict)
+    block_ids: dict[str, BlockIds] = field(default_factory=dict)
+    new_block_ids: dict[str, BlockIds] = field(default_factory=dict)
     num_cached_tokens: dict[str, int] = field(default_factory=dict)
     preempted_request_ids: list[str] = field(default_factory=list)
     finished_request_ids: list[str] = field(default_factory=list)

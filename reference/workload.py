@@ -113,7 +113,7 @@ class Workload:
         True
         """
         data: dict[str, Any] = {
-            "engine": _changed(self.engine, EngineConfig()),
+            "engine": _engine_to_dict(self.engine),
             "model": _changed(self.model, ModelConfig()),
             "max_steps": self.max_steps,
             "reset_prefix_cache": list(self.reset_prefix_cache),
@@ -140,6 +140,13 @@ number of at least 1
     from reference.workload_parser import read_workload
 
     return read_workload(data, source, PurePath(source).stem)
+
+
+def _engine_to_dict(engine: EngineConfig) -> dict[str, Any]:
+    data = _changed(engine, EngineConfig())
+    if engine.kv_cache_groups is not None:
+        data["kv_cache_groups"] = [spec.to_dict() for spec in engine.kv_cache_groups]
+    return data
 
 
 def _changed(config: Any, default: Any) -> dict[str, Any]:

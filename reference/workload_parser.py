@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 from reference.config import ConfigError, EngineConfig, ModelConfig, Policy
 from reference.fields import Fields, got
+from reference.groups_parser import read_groups
 from reference.sampling_params import RepetitionDetectionParams, SamplingParams
 from reference.workload import (
     Abort,
@@ -71,6 +72,7 @@ def _engine(data: Fields) -> EngineConfig:
                 "scheduler_reserve_full_isl", default.scheduler_reserve_full_isl
             ),
             watermark=data.number("watermark", default.watermark),
+            **read_groups(data, default),
         )
     except ConfigError as error:
         raise data.error(error.field, error.problem, error.allowed) from None

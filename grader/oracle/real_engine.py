@@ -5,6 +5,7 @@ tape as the reference engine's: it reads and writes tokens at the slots that vLL
 name, so that the two engines sample the same token as long as they agree.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from vllm.v1.core.sched.output import SchedulerOutput
@@ -13,8 +14,9 @@ from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
 from grader.oracle.real_scheduler import build_request, build_scheduler
+from reference.hybrid_model_runner import HybridTape
 from reference.tape import Tape, TapeInput
-from reference.trace import StepRecord, Trace
+from reference.trace import BlockIds, StepRecord, Trace, by_group
 from reference.workload import Workload, WorkloadRequest, parse_workload
 
 
@@ -33,8 +35,14 @@ class RealEngine:
         self.workload = workload
         self.scheduler = build_scheduler(workload.engine)
         self.pool = self.scheduler.kv_cache_manager.block_pool
-        self.tape = Tape(workload.engine.block_size, workload.model.vocab_size)
-        self.block_tables: dict[str, list[int]] = {}
+        self.groups = workload.engine.kv_cache_groups
+        vocab_size = workload.model.vocab_size
+        self.tape = (
+            Tape(workload.engine.block_size, vocab_size)
+            if self.groups is None
+            else HybridTape(self.groups, vocab_size)
+        )
+        self.block_tables: dict[str, list[list[int]]] = {}
         self.requests: dict[str, Request] = {}
         self.outputs: dict[str, list[int]] = {request.id: [] for request in workload.requests}
         self.arrivals = sorted(workload.requests, key=lambda request: request.arrival)
@@ -95,7 +103,7 @@ class RealEngine:
     def _scheduled(self, step: int, output: SchedulerOutput) -> dict[str, Any]:
         """The fields of a record that are known once a step is scheduled."""
         # Where a resumed request stands depends on the model runner: with the new ones or not.
-        tables = {new.req_id: new.block_ids[0] for new in output.scheduled_new_reqs}
+        tables = {new.req_id: new.block_ids for new in output.scheduled_new_reqs}
         computed = {new.req_id: new.num_computed_tokens for new in output.scheduled_new_reqs}
         new_block_ids = {}
         running = output.scheduled_cached_reqs
@@ -104,9 +112,9 @@ class RealEngine:
         ):
             computed[id] = num_computed
             if id in running.resumed_req_ids:
-                tables[id] = blocks[0]
+                tables[id] = blocks
             elif blocks:
-                new_block_ids[id] = list(blocks[0])
+                new_block_ids[id] = self._block_ids(blocks)
         scheduled = output.num_scheduled_tokens
         admitted = [id for id in scheduled if id in tables]
         resumed = [id for id in admitted if self.requests[id].num_preemptions]
@@ -116,18 +124,24 @@ class RealEngine:
             "num_computed_tokens": {id: computed[id] for id in scheduled},
             "new_request_ids": [id for id in admitted if id not in resumed],
             "resumed_request_ids": resumed,
-            "block_ids": {id: list(tables[id]) for id in admitted},
+            "block_ids": {id: self._block_ids(tables[id]) for id in admitted},
             "new_block_ids": new_block_ids,
             "num_cached_tokens": {id: computed[id] for id in admitted},
             "preempted_request_ids": sorted(output.preempted_req_ids or ()),
             "finished_request_ids": sorted(output.finished_req_ids),
         }
 
+    def _block_ids(self, blocks: Sequence[Sequence[int]]) -> BlockIds:
+        """As a record has them: one list for each group where layers are grouped."""
+        return list(blocks[0]) if self.groups is None else [list(group) for group in blocks]
+
     def _execute_model(self, scheduled: dict[str, Any]) -> ModelRunnerOutput:
         """Run the tape on the blocks that the step's output names, and on no others."""
-        self.block_tables |= scheduled["block_ids"]
+        for id, blocks in scheduled["block_ids"].items():
+            self.block_tables[id] = by_group(blocks)
         for id, blocks in scheduled["new_block_ids"].items():
-            self.block_tables[id] = self.block_tables[id] + blocks
+            for table, new_blocks in zip(self.block_tables[id], by_group(blocks), strict=True):
+                table.extend(new_blocks)
         ids = list(scheduled["num_scheduled_tokens"])
         sampled = self.tape.execute(self._tape_input(id, scheduled) for id in ids)
         return ModelRunnerOutput(
@@ -142,7 +156,7 @@ class RealEngine:
         return TapeInput(
             request_id=id,
             token_ids=list(request.all_token_ids),
-            block_ids=self.block_tables[id],
+            block_ids=self.block_tables[id][0] if self.groups is None else self.block_tables[id],
             num_computed_tokens=scheduled["num_computed_tokens"][id],
             num_new_tokens=scheduled["num_scheduled_tokens"][id],
             # What vLLM's own sampler masks until min_tokens is reached.

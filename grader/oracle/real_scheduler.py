@@ -18,7 +18,14 @@ from vllm.sampling_params import RepetitionDetectionParams, SamplingParams
 from vllm.utils.hashing import get_hash_fn_by_name
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+from vllm.v1.kv_cache_interface import (
+    ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    KVCacheSpec,
+    SlidingWindowSpec,
+)
 from vllm.v1.request import Request, RequestStatus
 
 from reference.config import EngineConfig
@@ -87,7 +94,7 @@ def _tiny_llama_folder() -> str:
 
 
 def build_scheduler(engine: EngineConfig) -> Scheduler:
-    """vLLM's `Scheduler` under the limits of `engine`, with one group of full attention."""
+    """vLLM's `Scheduler` under the limits of `engine`."""
     prepare()
     cache_config = CacheConfig(
         block_size=engine.block_size,
@@ -101,19 +108,41 @@ def build_scheduler(engine: EngineConfig) -> Scheduler:
         device_config=DeviceConfig("cpu"),
     )
     cache_config.num_gpu_blocks = engine.num_gpu_blocks
-    spec = FullAttentionSpec(
-        block_size=engine.block_size, num_kv_heads=1, head_size=1, dtype=torch.float32
-    )
     return Scheduler(
         vllm_config=vllm_config,
-        kv_cache_config=KVCacheConfig(
-            num_blocks=engine.num_gpu_blocks,
-            kv_cache_tensors=[],
-            kv_cache_groups=[KVCacheGroupSpec(["layer"], spec)],
-        ),
+        kv_cache_config=build_kv_cache_config(engine),
         structured_output_manager=AnyTokens(),
-        block_size=engine.block_size,
+        block_size=engine.scheduler_block_size,
+        hash_block_size=engine.hash_block_size,
         log_stats=True,
+    )
+
+
+def build_kv_cache_config(engine: EngineConfig) -> KVCacheConfig:
+    """vLLM's description of the pool and of the groups of layers that share it."""
+    groups = engine.kv_cache_groups
+    plain = [{"kind": "full_attention", "block_size": engine.block_size}]
+    specs = plain if groups is None else [spec.to_dict() for spec in groups]
+    return KVCacheConfig(
+        num_blocks=engine.num_gpu_blocks,
+        kv_cache_tensors=[],
+        kv_cache_groups=[
+            KVCacheGroupSpec([f"layer.{number}"], build_kv_cache_spec(**spec))
+            for number, spec in enumerate(specs)
+        ],
+        prefix_cache_retention_interval=engine.prefix_cache_retention_interval,
+    )
+
+
+def build_kv_cache_spec(kind: str, block_size: int, **size: int) -> KVCacheSpec:
+    """vLLM's spec of layers of one kind; `size` is the window's or the chunk's, by its name."""
+    classes = {
+        "full_attention": FullAttentionSpec,
+        "sliding_window": SlidingWindowSpec,
+        "chunked_local_attention": ChunkedLocalAttentionSpec,
+    }
+    return classes[kind](
+        block_size=block_size, num_kv_heads=1, head_size=1, dtype=torch.float32, **size
     )
 
 
@@ -169,7 +198,7 @@ def build_request(request: WorkloadRequest, workload: Workload) -> Request:
 def _block_hasher(engine: EngineConfig) -> Any:
     if not engine.enable_prefix_caching:
         return None
-    return get_request_block_hasher(engine.block_size, get_hash_fn_by_name(HASH_NAME))
+    return get_request_block_hasher(engine.hash_block_size, get_hash_fn_by_name(HASH_NAME))
 
 
 def _sampling_params(request: WorkloadRequest, workload: Workload) -> SamplingParams:

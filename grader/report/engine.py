@@ -11,6 +11,7 @@ from rich.text import Text
 from grader.report.pool import pool_legend, pool_strips
 from grader.report.steps import legend, step_panels
 from grader.report.words import counted
+from reference.config import EngineConfig
 from reference.trace import Trace
 from reference.workload import Workload
 
@@ -39,14 +40,22 @@ def _head(workload: Workload, trace: Trace, mine: list[str]) -> Text:
         ("" if trace.complete else f", stopped at max_steps {workload.max_steps}", "bad"),
     )
     text.append(
-        f"\n{counted(engine.num_gpu_blocks, 'block')} of {engine.block_size} tokens, "
+        f"\n{counted(engine.num_gpu_blocks, 'block')} of {_block_sizes(engine)} tokens, "
         f"{engine.token_budget} tokens a step, {counted(engine.max_num_seqs, 'seat')}, "
         f"{engine.policy}, prefix caching {'on' if engine.enable_prefix_caching else 'off'}",
         style="quiet",
     )
+    for number, spec in enumerate(engine.kv_cache_groups or ()):
+        sizes = ", ".join(f"{name} {value}" for name, value in spec.to_dict().items())
+        text.append(f"\ngroup {number}: {sizes}", style="quiet")
     if mine:
         text.append(f"\nrunning on your own {', '.join(mine)}", style="good")
     return text
+
+
+def _block_sizes(engine: EngineConfig) -> str:
+    groups = engine.kv_cache_groups or (engine,)
+    return " and ".join(str(size) for size in dict.fromkeys(each.block_size for each in groups))
 
 
 def _requests(workload: Workload, trace: Trace) -> Iterator[RenderableType]:

@@ -50,6 +50,8 @@ def pool_legend(workload: Workload) -> Text:
         for request_id, letter in letters.items():
             text.append(f"{letter} {request_id}   ", style=_colour(letter))
         text.append("\n")
+    if workload.engine.kv_cache_groups is not None:
+        return text.append("a held   2 held by two   · free   □ the null block", style="quiet")
     text.append("a held   A held, and its hash can be found   2 held by two   ", style="quiet")
     return text.append("✓ free, hash found   · free   □ the null block", style="quiet")
 
