@@ -71,7 +71,7 @@ def run(docstring: Docstring, session: Session) -> ExampleResult:
         differed = ExampleDiffered(
             story=story,
             source=example.source.rstrip(),
-            expected=(example.want or f"{example.exc_msg or ''}").rstrip(),
+            expected=(example.want if example.exc_msg is None else example.exc_msg).rstrip(),
             actual=got.rstrip(),
             line=docstring.line + example.lineno,
         )

@@ -15,12 +15,12 @@ PATIENCE = 2
 SHORT_DEADLINE = 0.5
 
 
-class SeatDied(Exception):
-    """A process of the grader's own ended in the middle of a task."""
+class SeatFailed(Exception):
+    """The grader itself failed at a task, or its process ended; ``detail`` is for its authors."""
 
-    def __init__(self, task: str) -> None:
-        super().__init__(f"the process that ran {task} ended")
-        self.task = task
+    def __init__(self, task: str, detail: str) -> None:
+        super().__init__(f"the grader failed at {task}")
+        self.task, self.detail = task, detail
 
 
 class Dispatch:
@@ -38,7 +38,7 @@ class Dispatch:
         """Fork a process for each of ``serves`` and have all tasks done.
 
         Raises:
-            SeatDied: one of these processes ended, which no submission can make it do.
+            SeatFailed: one of these processes failed, which no submission can make it do.
         """
         seats = [fork(serve) for serve in serves]
         try:
@@ -66,14 +66,9 @@ class Dispatch:
                 if not busy:
                     return
                 for key, _ in selector.select():
-                    number = busy.pop(key.data)
-                    self._finish(self._received(key.data, number))
-
-    def _received(self, seat: Child, number: int) -> Done:
-        try:
-            return msgspec.msgpack.decode(seat.channel.receive(), type=Done)
-        except Closed:
-            raise SeatDied(self._tasks[number].name) from None
+                    number = busy.pop(key.data, None)
+                    task = "no task" if number is None else self._tasks[number].name
+                    self._finish(_received(key.data, task))
 
     def _next(self) -> int | None:
         """The first waiting task whose needs are settled; those with a failed need are blocked."""
@@ -102,3 +97,13 @@ class Dispatch:
     def _deadline(self) -> float:
         timed_out = sum(done.timed_out for done in self._done.values())
         return DEADLINE if timed_out < PATIENCE else SHORT_DEADLINE
+
+
+def _received(seat: Child, task: str) -> Done:
+    try:
+        done = msgspec.msgpack.decode(seat.channel.receive(), type=Done)
+    except Closed:
+        raise SeatFailed(task, "its process ended") from None
+    if done.broken:
+        raise SeatFailed(task, done.broken)
+    return done

@@ -27,12 +27,12 @@ def examine(
     """Grade a submission with as many processes as there are workers.
 
     Raises:
-        SeatDied: one of the grader's own processes ended.
+        SeatFailed: the grader itself failed.
     """
-    max_points = sum(collection.check_of(item).points for item in collection.items)
     if collection.problem:
         error = GraderError("the lesson's suite cannot be used", collection.problem)
-        return Verdict(lesson.name, "grader_error", 0, max_points, error=error)
+        return Verdict(lesson.name, "grader_error", 0, 0, error=error)
+    max_points = sum(collection.check_of(item).points for item in collection.items)
     with workers[0].session() as session:
         problem = problem_with(session, submission, lesson, stub)
         printed = session.printed

@@ -1,7 +1,10 @@
 """What a check or an example raised, as the failure that the verdict carries."""
 
 import re
+import traceback
 from collections.abc import Sequence
+
+import pytest
 
 from grader import checks, verdict
 from grader.runner.showing import shown
@@ -24,6 +27,9 @@ FINAL = (
     verdict.BrokeProtocol,
     verdict.NotImplementedYet,
 )
+
+# Seconds for all that a check does; far above what a submission is given for one call.
+CHECK_TIMEOUT = 30
 
 _KEPT_CALLS = 20
 _HINT = re.compile(r"(?P<name>[A-Za-z_][\w.]*): (?P<hint>.+)", re.DOTALL)
@@ -65,6 +71,10 @@ def failure_of(error: BaseException, story: Story) -> AnyFailure | None:
                 value=None if error.raised else shown(error.value),
                 because=error.because,
             )
+        case pytest.fail.Exception() if _while_submission_ran(error):
+            # The guard of this process rang while it waited: slow calls, each in time by itself.
+            call = f"the calls up to {told.calls[-1].text}" if told.calls else "the calls"
+            return verdict.TimedOut(story=told, call=call, seconds=CHECK_TIMEOUT)
     return None
 
 
@@ -110,6 +120,12 @@ def _of_worker(error: WorkerError, story: Story) -> AnyFailure | None:
         case ProtocolViolation():
             return verdict.BrokeProtocol(story=story, call=error.call, problem=error.problem)
     return None
+
+
+def _while_submission_ran(error: BaseException) -> bool:
+    frames = traceback.walk_tb(error.__traceback__)
+    names = [str(frame.f_globals.get("__name__")) for frame, _ in frames]
+    return any(name.startswith("grader.worker.") for name in names)
 
 
 def _side(value: object) -> tuple[str, str | None]:

@@ -5,10 +5,12 @@ import signal
 import socket
 import struct
 import warnings
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
 _HEADER = struct.Struct("<I")
+_ours: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
 
 
 class Closed(Exception):
@@ -91,6 +93,7 @@ def fork(body: Callable[[Channel], None]) -> Child:
     What it raises shows only as a closed channel.
     """
     ours, theirs = socket.socketpair()
+    _ours.add(ours)
     with warnings.catch_warnings():
         # A library's idle threads (numpy's) do not matter: none of them holds what we use.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -100,7 +103,9 @@ def fork(body: Callable[[Channel], None]) -> Child:
         return Child(pid, Channel(ours))
     code = 1
     try:
-        ours.close()
+        # Its siblings' too: they would never see their channels close while this one lives.
+        for end in _ours:
+            end.close()
         body(Channel(theirs))
         code = 0
     finally:

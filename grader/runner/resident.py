@@ -78,7 +78,7 @@ class Bench:
 
     def failed(self, error: Exception) -> Verdict:
         """The verdict when the grader itself failed."""
-        detail = "".join(traceback.format_exception(error))
+        detail = getattr(error, "detail", "") or "".join(traceback.format_exception(error))
         cause = GraderError(str(error) or type(error).__name__, detail)
         return Verdict(self.lesson.name, "grader_error", 0, 0, error=cause)
 

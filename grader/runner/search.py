@@ -44,10 +44,11 @@ class Search:
         try:
             if is_hypothesis_test(test):
                 handle: Any = vars(test)["hypothesis"]
-                handle.inner_test = self._each(handle.inner_test)
-                test(**arguments)
+                handle.inner_test = self._each(handle.inner_test, arguments)
+                # Not the submission itself: Hypothesis looks closely at what it is given.
+                test(**dict.fromkeys(arguments))
             else:
-                self._each(test)(**arguments)
+                self._each(test, arguments)()
         except Enough:
             return
         except KeyboardInterrupt:
@@ -58,7 +59,7 @@ class Search:
             if self.failure is None:
                 self.broken = traceback.format_exc()
 
-    def _each(self, test: Callable[..., None]) -> Callable[..., None]:
+    def _each(self, test: Callable[..., None], arguments: dict[str, Any]) -> Callable[..., None]:
         @functools.wraps(test)
         def case(*args: Any, **kwargs: Any) -> None:
             if self.failure is not None:
@@ -67,7 +68,7 @@ class Search:
                     raise Enough
             self.begin()
             try:
-                test(*args, **kwargs)
+                test(*args, **kwargs | arguments)
             except (HypothesisException, StopTest, KeyboardInterrupt):
                 raise
             except BaseException as error:

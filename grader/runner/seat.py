@@ -1,5 +1,6 @@
 """A forked process that does one task after another, each in a session of its own worker."""
 
+import traceback
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,11 @@ def serve(channel: Channel, tasks: list[Task], worker: Worker, submission: Path)
     with worker:
         while True:
             order = msgspec.msgpack.decode(channel.receive(), type=Order)
-            channel.send(
-                msgspec.msgpack.encode(_do(order, tasks[order.number], worker, submission))
-            )
+            try:
+                done = _do(order, tasks[order.number], worker, submission)
+            except Exception:
+                done = Done(order.number, broken=traceback.format_exc())
+            channel.send(msgspec.msgpack.encode(done))
 
 
 def _do(order: Order, task: Task, worker: Worker, submission: Path) -> Done:

@@ -1,9 +1,8 @@
 """Values as the text a person reads: ``repr``, in a fixed order, shortened where it is long."""
 
-import dataclasses
 from collections.abc import Iterable
 
-from grader.equality import is_array
+from grader.equality import is_array, record_fields, record_name
 
 LONGEST = 40
 LONGEST_TEXT = 200
@@ -31,9 +30,10 @@ def shown(value: object) -> str:
             return f"{{{_joined(pairs)}}}"
         case str() | bytes() if len(value) > LONGEST_TEXT:
             return f"{value[:LONGEST_TEXT]!r}… ({len(value)} long)"
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [f"{f.name}={shown(getattr(value, f.name))}" for f in dataclasses.fields(value)]
-        return f"{type(value).__name__}({', '.join(fields)})"
+    fields = record_fields(value)
+    if fields is not None:
+        inner = [f"{name}={shown(item)}" for name, item in fields.items()]
+        return f"{record_name(value)}({', '.join(inner)})"
     return f"{value!r}" if not is_array(value) else " ".join(repr(value).split())
 
 

@@ -12,6 +12,7 @@ from _pytest._io import TerminalWriter
 
 from grader import drawing
 from grader.checks import Check
+from grader.runner.failures import CHECK_TIMEOUT
 
 # What a suite has no use for; each costs a little at every start and every check.
 _WITHOUT = (
@@ -19,9 +20,6 @@ _WITHOUT = (
     *("logging", "monkeypatch", "pastebin", "recwarn", "setuponly", "setupplan", "stepwise"),
     *("terminal", "threadexception", "tmpdir", "unittest", "unraisableexception", "warnings"),
 )
-
-# Seconds for one check of a suite; far above what a submission is given for one call.
-CHECK_TIMEOUT = 30
 
 Run = Callable[[Callable[..., None], dict[str, Any]], None]
 

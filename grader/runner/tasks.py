@@ -12,8 +12,10 @@ from grader.examples import Docstring
 from grader.handing import hand_in_as
 from grader.runner.failures import failure_of
 from grader.runner.search import Search
+from grader.runner.showing import shown
 from grader.runner.suite import Collection
 from grader.verdict import AnyFailure, Call, CheckResult, ExampleResult, Outcome, Story, TimedOut
+from grader.worker import Call as Called
 from grader.worker import Lesson as Submission
 from grader.worker import Part, Session, WorkerError
 
@@ -44,12 +46,16 @@ class Order(msgspec.Struct):
 
 
 class Done(msgspec.Struct):
-    """What came of a task: one of ``check`` and ``example``, and what the submission printed."""
+    """What came of a task: ``check`` or ``example``, and what the submission printed.
+
+    Neither, and ``broken``, where the grader itself failed.
+    """
 
     number: int
     check: CheckResult | None = None
     example: ExampleResult | None = None
     printed: str = ""
+    broken: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -128,4 +134,9 @@ def _result(
 
 
 def _story_of(session: Session) -> Story:
-    return Story(checks.setting(), [Call(call.text, call.outcome) for call in session.calls])
+    calls = [Call("  " * call.depth + call.text, _came_back(call)) for call in session.calls]
+    return Story(checks.setting(), calls)
+
+
+def _came_back(call: Called) -> str:
+    return call.outcome if call.error or call.assigned else shown(call.result)

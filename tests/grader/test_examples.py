@@ -41,8 +41,8 @@ def test_each_docstring_with_examples_is_found_by_its_qualified_name_and_line() 
     found = docstrings(STUB)
     assert [(docstring.name, docstring.line) for docstring in found] == [
         ("module", 1),
-        ("Pool", 12),
-        ("Pool.take", 21),
+        ("Pool", 13),
+        ("Pool.take", 22),
     ]
     line = found[1].line + found[1].examples[1].lineno
     assert STUB.splitlines()[line - 1] == "    >>> pool.take("
