@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from operator import attrgetter
-from types import FunctionType, MethodType, ModuleType
+from types import ModuleType
 from typing import Any, NoReturn
 
 from grader.worker import wire
@@ -88,12 +88,9 @@ class Child:
 
     def _get(self, request: wire.Get) -> wire.Reply:
         value = self._find(request.target, request.name)
-        if isinstance(value, type):
-            return wire.Member(request.seq, "class")
-        if isinstance(value, MethodType):
-            return wire.Member(request.seq, "method")
-        if isinstance(value, FunctionType) or callable(value):
-            return wire.Member(request.seq, "function")
+        kind = self._objects.callable_kind(value)
+        if kind is not None:
+            return wire.Member(request.seq, kind)
         return wire.Returned(request.seq, self._objects.encoder.encode(value))
 
     def _find(self, target: int, name: str) -> Any:

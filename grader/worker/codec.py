@@ -19,7 +19,7 @@ from grader.worker.values import (
     is_array,
 )
 
-_SIMPLE = (int, float, str, bytes)
+_SIMPLE: tuple[Any, ...] = (int, float, str, bytes)
 
 
 class Parts:

@@ -23,6 +23,7 @@ from grader.worker.errors import (
 from grader.worker.limits import Limits
 from grader.worker.link import BadFrame, Ended, Expired, Link
 from grader.worker.part import type_name_of, use
+from grader.worker.printed import Printed
 from grader.worker.story import Call, Entry, Story
 from grader.worker.values import OBJECT, BadValue
 
@@ -57,6 +58,7 @@ class Conversation:
         self._limits = limits
         self._handle = handle
         self._link: Link | None = None
+        self._printed: list[Printed] = []
         self._failure: WorkerError | None = None
         self._number = 0
         self._depth = 0
@@ -72,6 +74,12 @@ class Conversation:
         return self._link is not None
 
     @property
+    def printed(self) -> str:
+        if self._link is not None:
+            self._link.printed.drain()
+        return "".join(printed.text for printed in self._printed)
+
+    @property
     def has_failed(self) -> bool:
         return self._failure is not None
 
@@ -79,6 +87,7 @@ class Conversation:
         """Start a process in which `source` will be loaded."""
         self._failure = None
         self._link = self._host.begin(source)
+        self._printed.append(self._link.printed)
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -166,7 +175,7 @@ class Conversation:
     def _exchange(self, request: wire.Request, wording: Wording) -> Any:
         link = self._link
         if link is None:
-            raise self._failure or RuntimeError("load a submission first")
+            raise (self._failure or RuntimeError("load a submission first")).with_traceback(None)
         start = monotonic()
         deadline = start + self.deadline
         try:
@@ -178,9 +187,12 @@ class Conversation:
                 reply = wire.decode_from_worker(link.receive(deadline))
                 if type(reply) is not wire.Asked:
                     break
-                spent = self._answer(reply, link)
-                start += spent
-                deadline += spent
+                asked = monotonic()
+                theirs = self._submission_seconds
+                self._answer(reply, link)
+                answered = monotonic()
+                start += answered - asked
+                deadline += answered - asked - (self._submission_seconds - theirs)
         except Expired:
             self._fail(CallTimedOut(wording(), self.deadline))
         except Ended:
@@ -198,13 +210,10 @@ class Conversation:
         self._submission_seconds += monotonic() - start
         return reply
 
-    def _answer(self, asked: wire.Asked, link: Link) -> float:
-        """Do what the submission asks of a part; the seconds that were not the submission's."""
-        start, theirs = monotonic(), self._submission_seconds
+    def _answer(self, asked: wire.Asked, link: Link) -> None:
+        """Do what the submission asks of a part, and tell it what came of that."""
         answer = self._use_part(asked)
-        spent = monotonic() - start - (self._submission_seconds - theirs)
         link.send(wire.framed(answer), monotonic() + self.deadline)
-        return spent
 
     def _use_part(self, asked: wire.Asked) -> wire.Answered | wire.Refused:
         story, where = self._story, f"a call of {asked.name}"
@@ -250,7 +259,8 @@ class Conversation:
 
     def _raise(self, reply: Any, call: str) -> NoReturn:
         if isinstance(reply, wire.Raised):
-            kind = OutOfMemory if reply.type_name == "MemoryError" else SubmissionRaised
+            out_of_memory = "MemoryError" in (reply.type_name, *reply.bases)
+            kind = OutOfMemory if out_of_memory else SubmissionRaised
             raise kind(
                 reply.type_name,
                 tuple(reply.bases),

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
@@ -45,7 +46,7 @@ PRELOAD = (
 )
 _START = Path(__file__).with_name("start.py")
 _START_SECONDS = 120.0
-_COMMAND_SECONDS = 10.0
+_COMMAND_SECONDS = 5.0
 _IMPORTS_NUMPY = re.compile(rb"^\s*(?:import|from)\s+numpy\b", re.MULTILINE)
 _KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _OWN_VARIABLES = {
@@ -87,13 +88,14 @@ class Worker:
         launcher: Launcher | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._python = python
+        self._python = os.path.abspath(python) if os.sep in python else python
         self._preload = list(preload)
         self._limits = limits or Limits()
         self._launcher = launcher or BareLauncher()
         self._environment = dict(environment or {})
-        self._printed: Printed | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = False
+        self._busy = False
         self._start()
 
     def __enter__(self) -> Worker:
@@ -107,15 +109,6 @@ class Worker:
     ) -> None:
         self.close()
 
-    @property
-    def printed(self) -> str:
-        """What the last session has printed."""
-        if self._printed is None:
-            return ""
-        if self._printed.descriptor >= 0:
-            self._printed.drain()
-        return self._printed.text
-
     def session(self, deadline: float = 5.0) -> Session:
         """A session whose process starts with the first `load`; each call has `deadline` seconds.
 
@@ -128,6 +121,8 @@ class Worker:
 
     def close(self) -> None:
         """End the worker and its session."""
+        if self._busy:
+            self.end(patient=False)
         process, self._process = self._process, None
         if process is None:
             return
@@ -141,6 +136,8 @@ class Worker:
 
     def begin(self, source: bytes) -> Link:
         """Fork a session, in which `source` will be loaded."""
+        if self._busy:
+            raise RuntimeError("a worker has one session at a time: close the first one")
         self._make_ready()
         if _IMPORTS_NUMPY.search(source) and "numpy" not in self._preload:
             self._preload.append("numpy")
@@ -151,8 +148,7 @@ class Worker:
             os.pipe(),
         )
         limits = self._limits
-        self._printed = Printed(printed, limits.printed)
-        link = Link(ours_in, ours_out, self._printed, limits.frame)
+        link = Link(ours_in, ours_out, Printed(printed, limits.printed), limits.frame)
         fork = wire.Fork(
             limits.memory, limits.file_size, limits.open_files, limits.frame, limits.depth
         )
@@ -165,10 +161,12 @@ class Worker:
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
+        self._busy = True
         return link
 
     def end(self, patient: bool) -> int | None:
         """End the session; how it ended, if it had ended of itself."""
+        self._busy = False
         try:
             status = self._command(wire.End(patient))
         except WorkerNotStarted:
@@ -177,8 +175,7 @@ class Worker:
 
     def _make_ready(self) -> None:
         """Wait until the worker has started; start it anew if a submission has ended it."""
-        if self._process is None or self._process.poll() is not None:
-            self.close()
+        if self._process is None:
             self._start()
         if not self._is_ready:
             self._is_ready = True
@@ -187,7 +184,7 @@ class Worker:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
-        same = os.path.abspath(self._python) == os.path.abspath(sys.executable)
+        same = self._python == os.path.abspath(sys.executable)
         # The packages of this very interpreter are named to it, which spares it `site` and keeps
         # what is installed as editable, such as this repository, out of a submission's sight.
         flags = ["-P", "-s", "-S"] if same else ["-P", "-s"]
@@ -197,6 +194,7 @@ class Worker:
         with theirs, open(theirs_output, "wb") as printed:
             self._process = subprocess.Popen(
                 self._launcher.command([self._python, *flags, str(_START), *arguments]),
+                cwd=tempfile.gettempdir(),
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
@@ -223,6 +221,9 @@ class Worker:
             return wire.decode_status(link.receive(monotonic() + seconds))
         except (Expired, Ended, BadFrame, ValueError):
             self._give_up()
+        except BaseException:
+            self.close()  # its answer would be taken for that to the next command
+            raise
 
     def _give_up(self) -> NoReturn:
         self.close()

@@ -35,7 +35,7 @@ class Link:
     def __init__(self, reader: int, writer: int, printed: Printed, max_frame: int) -> None:
         self._reader = reader
         self._writer = writer
-        self._printed = printed
+        self.printed = printed
         self._max_frame = max_frame
         self._readable = _poll(reader, select.POLLIN, printed)
         self._writable = _poll(writer, select.POLLOUT, printed)
@@ -73,13 +73,9 @@ class Link:
             raise BadFrame("more than one frame at a time")
         return data[HEADER.size :]
 
-    def drain(self) -> None:
-        """Take what has been printed so far."""
-        self._printed.drain()
-
     def close(self) -> None:
         """Close all three descriptors; what was printed before is kept."""
-        self._printed.close()
+        self.printed.close()
         for descriptor in (self._reader, self._writer):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
@@ -99,9 +95,9 @@ class Link:
                 raise Expired
             ready = False
             for descriptor, _ in poll.poll(ceil(left * 1000)):
-                if descriptor != self._printed.descriptor:
+                if descriptor != self.printed.descriptor:
                     ready = True
-                elif not self._printed.drain():
+                elif not self.printed.drain():
                     self._readable.unregister(descriptor)
                     self._writable.unregister(descriptor)
             if ready:

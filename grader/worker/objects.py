@@ -77,6 +77,16 @@ class Objects:
             self._proxies[number] = proxy
         return self._proxies[number]
 
+    def callable_kind(self, value: object) -> str | None:
+        """`class`, `method` or `function`; None for data, and for objects that are more."""
+        if isinstance(value, type):
+            return "class"
+        if isinstance(value, MethodType):
+            return "method"
+        if isinstance(value, PartProxy) or type(value).__module__ in self.modules:
+            return None
+        return "function" if callable(value) else None
+
     def named(self, type_name: str) -> type | None:
         """The submission's own class of that name, if there is one."""
         for module in reversed(self.modules.values()):
@@ -92,6 +102,8 @@ def _proxy_class(type_name: str, methods: list[str], names: list[str], ask: Ask)
             return ask(self._number, name, args, kwargs)
 
         call.__name__ = name
+        if name == "__iter__":  # what was iterated over comes as a list, which is no iterator
+            return lambda self: iter(call(self))
         return call
 
     def attribute(name: str) -> property:
@@ -191,7 +203,8 @@ class ChildDecoder(Decoder):
         if not dataclasses.is_dataclass(kind):
             return kind(**fields)
         late = {field.name for field in dataclasses.fields(kind) if not field.init}
-        value: Any = kind(**{name: item for name, item in fields.items() if name not in late})
+        build: Any = kind
+        value = build(**{name: item for name, item in fields.items() if name not in late})
         for name in late & fields.keys():
             object.__setattr__(value, name, fields[name])
         return value

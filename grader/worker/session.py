@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
 
 from grader.worker import wire
 from grader.worker.conversation import Conversation, Host
@@ -25,14 +24,6 @@ class ExampleResult:
     exception: str | None
 
 
-class SessionHost(Host, Protocol):
-    """What a session needs of its worker."""
-
-    @property
-    def printed(self) -> str:
-        """What the session has printed so far."""
-
-
 class Session:
     """Loads submissions and calls them. Made by `Worker.session`.
 
@@ -40,8 +31,7 @@ class Session:
     the process, every further call raises the same error, until `begin_story` starts afresh.
     """
 
-    def __init__(self, host: SessionHost, deadline: float, limits: Limits) -> None:
-        self._host = host
+    def __init__(self, host: Host, deadline: float, limits: Limits) -> None:
         self._conversation = Conversation(host, deadline, limits, Handle)
         self._lessons: list[Lesson] = []
 
@@ -64,12 +54,12 @@ class Session:
     @property
     def printed(self) -> str:
         """What the submission has printed; of very much, the start and the end."""
-        return self._host.printed
+        return self._conversation.printed
 
     def load(self, path: Path | str, name: str) -> Lesson:
         """Load the file as the module `name`. Raises LoadFailed, or how the process ended."""
         source = _read(Path(path))
-        if not self._conversation.is_open and not self._conversation.has_failed:
+        if not self._conversation.is_open and not self._lessons:
             self._conversation.open(source)
         lesson = Lesson(self._conversation, name, str(path), source)
         lesson._load()

@@ -48,11 +48,8 @@ def load(name: str, path: str, source: bytes) -> ModuleType:
 def _compiled(source: bytes, path: str) -> CodeType:
     try:
         text = importlib.util.decode_source(source)
-    except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        raise CannotLoad("encoding", f"not {error.encoding} text", line, "UnicodeError") from None
-    except SyntaxError as error:
-        raise CannotLoad("encoding", error.msg, 1, "SyntaxError") from None
+    except (UnicodeDecodeError, SyntaxError) as error:
+        raise _undecodable(source, error) from None
     # so that tracebacks and `inspect` find the source, wherever the file itself is
     linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)
     try:
@@ -61,6 +58,16 @@ def _compiled(source: bytes, path: str) -> CodeType:
         raise CannotLoad("syntax", error.msg, error.lineno, type(error).__name__) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise CannotLoad("syntax", str(error), None, type(error).__name__) from None
+
+
+def _undecodable(source: bytes, error: UnicodeDecodeError | SyntaxError) -> CannotLoad:
+    try:
+        source.decode()
+    except UnicodeDecodeError as undecodable:
+        line = source.count(b"\n", 0, undecodable.start) + 1
+        byte = source[undecodable.start]
+        return CannotLoad("encoding", f"not UTF-8 text (byte {byte:#x})", line, "UnicodeError")
+    return CannotLoad("encoding", str(error), 1, type(error).__name__)
 
 
 def describe(

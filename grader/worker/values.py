@@ -147,7 +147,7 @@ def _encode_array(array: Any) -> Any:
 
 
 class Decoder:
-    """Makes values of trees. A tree that no encoder makes raises: `BadValue` or what Python says."""
+    """Makes values of trees. One that no encoder makes raises `BadValue`, or what Python says."""
 
     def __init__(self, max_depth: int) -> None:
         self._depth_left = max_depth + 2  # an honest tree ends in an Opaque one level deeper
@@ -168,7 +168,7 @@ class Decoder:
 
     def decode_special(self, tag: int, tree: list[Any]) -> Any:
         """The value of a tree with one of the tags that stand for objects."""
-        raise BadValue(f"a value with the unknown tag {tag}")
+        raise BadValue(f"a value with the unknown tag {tag}, of {len(tree)} parts")
 
     def _decode_tagged(self, tag: int, tree: list[Any]) -> Any:
         make = _MAKERS.get(tag)

@@ -17,7 +17,7 @@ Tree: TypeAlias = Any
 HEADER = struct.Struct("<I")
 
 
-class Message(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):
+class Message(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """The base of all messages."""
 
 
@@ -167,6 +167,8 @@ class Ended(Message, tag=25):
 Request: TypeAlias = Load | Get | Call | Snapshot | Example | Forget
 Reply: TypeAlias = Returned | Member | Raised | NotLoaded
 Command: TypeAlias = Fork | End | Preload
+
+ATTRIBUTE: tuple[type[Member | Returned], ...] = (Member, Returned)
 
 encode = msgspec.msgpack.Encoder().encode
 decode_to_worker = msgspec.msgpack.Decoder(
