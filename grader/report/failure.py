@@ -62,12 +62,14 @@ def _story(story: Story, width: int, whole: bool) -> Iterator[Text]:
     for sentence in story.setting:
         yield Text(harmless(sentence))
     calls = list(_numbered(story.calls))
+    telling = {_called(call) for call in story.calls if call.result not in ("", "None")}
     hidden = 0 if whole else max(0, len(calls) - HEAD_CALLS - TAIL_CALLS)
     for position, (number, call) in enumerate(calls):
         if hidden and position == HEAD_CALLS:
             yield Text(f"    … {counted(hidden, 'call')} more (all of them: --full)", style="quiet")
         if not HEAD_CALLS <= position < HEAD_CALLS + hidden:
-            yield _call(number, call, width)
+            result = harmless(call.result) if _tells(call, telling) else ""
+            yield _call(number, call, result, width)
 
 
 def _numbered(calls: list[Call]) -> Iterator[tuple[int | None, Call]]:
@@ -82,14 +84,28 @@ def _numbered(calls: list[Call]) -> Iterator[tuple[int | None, Call]]:
             number += 1
 
 
-def _call(number: int | None, call: Call, width: int) -> Text:
-    """`▸ 3  pool.free_order() → [1, 2]`; what the failing call gave is told below it."""
+def _called(call: Call) -> str:
+    """`pool.get_new_blocks` of `blocks = pool.get_new_blocks(3)`."""
+    return call.text.partition("(")[0].rpartition("= ")[2]
+
+
+def _tells(call: Call, telling: set[str]) -> bool:
+    """Whether the result is worth a word; what the failing call gave is told below it.
+
+    A made object's name is no news, and None is none from a call that never gives anything else.
+    """
+    if call.failing or call.text.startswith(f"{call.result} = "):
+        return False
+    return call.result not in ("", "None") or (bool(call.result) and _called(call) in telling)
+
+
+def _call(number: int | None, call: Call, result: str, width: int) -> Text:
+    """`▸ 3  pool.free_order() → [1, 2]`."""
     if number is None:
         return Text(f"    {call.text}", style="quiet")
     mark = ("▸ ", "bad") if call.failing else "  "
     text = Text.assemble(mark, (f"{number:>2} ", "quiet"), harmless(call.text))
-    result = harmless(call.result)
-    if call.failing or result in ("", "None"):
+    if not result:
         return text
     arrow = f"  → {result}"
     if text.cell_len + len(arrow) > width:
@@ -177,9 +193,10 @@ def _end(failure: Died) -> str:
 
 
 def _example(failure: ExampleDiffered, width: int) -> Iterator[Text]:
-    source = harmless(failure.source.rstrip()).splitlines()
-    marked = [f"{'>>>' if not number else '...'} {line}" for number, line in enumerate(source)]
-    yield Text("\n".join(marked))
+    if not any(call.failing for call in failure.story.calls):
+        source = harmless(failure.source.rstrip()).splitlines()
+        marked = [f"{'...' if number else '>>>'} {line}" for number, line in enumerate(source)]
+        yield Text("\n".join(marked))
     expected, actual = failure.expected.rstrip(), failure.actual.rstrip()
     if "\n" in expected or "\n" in actual:
         for label, value in (("the example:", expected), (YOURS, actual)):

@@ -14,7 +14,7 @@ from rich.text import Text
 from grader.places import shown
 from grader.report.console import harmless
 from grader.report.failure import in_one_line, tell
-from grader.report.words import commands, counted
+from grader.report.words import commands, counted, listed
 from grader.verdict import (
     CheckResult,
     ExampleResult,
@@ -27,6 +27,8 @@ from grader.verdict import (
 STORIES = 2
 PRINTED_LINES = 8
 SYMBOLS = {"passed": "✓", "failed": "✗", "blocked": "○", "error": "!"}
+# A label, a title, and the story under it.
+_Told = tuple[str, str, Iterator[RenderableType]]
 STYLES = {"passed": "good", "failed": "bad", "blocked": "wait", "error": "bad"}
 
 
@@ -92,54 +94,72 @@ def _examples_line(examples: list[ExampleResult]) -> Text:
 
 
 def _checks_table(checks: list[CheckResult]) -> RenderableType:
-    titles = {check.name: check.title for check in checks}
+    numbers = {check.name: number for number, check in enumerate(checks, start=1)}
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right")
+    table.add_column(no_wrap=True, justify="right")
     table.add_column(ratio=1)
-    for check in checks:
+    for number, check in enumerate(checks, start=1):
         style = STYLES[check.outcome]
         row = Text(check.title)
-        if check.outcome == "blocked":
-            row.append(f"\nwaits for: {_waited_for(check, titles)}", style="wait")
-        elif check.outcome == "error":
-            row.append(f"\nthe check itself is broken: {harmless(check.error or '')}", style="bad")
-        elif check.failure is not None and (short := in_one_line(check.failure)):
-            row.append(f"  ({short})", style="quiet")
+        if note := _note(check, numbers):
+            row.append(f" ({note})", style="quiet")
         table.add_row(
             Text(SYMBOLS[check.outcome], style=style),
+            Text(str(number), style="quiet"),
             Text(f"{check.earned}/{check.points}", style=style),
             row,
         )
     return table
 
 
-def _waited_for(check: CheckResult, titles: dict[str, str]) -> str:
-    return " ".join(titles.get(name, name) for name in check.blocked_by)
+def _note(check: CheckResult, numbers: dict[str, int]) -> str:
+    """What stands behind a check's title: why it did not run, or what became of it in short."""
+    if check.outcome == "blocked":
+        waited_for = [str(numbers.get(name, name)) for name in check.blocked_by]
+        return f"waits for {listed(waited_for)}"
+    if check.outcome == "error":
+        return "the check itself is broken"
+    return in_one_line(check.failure) if check.failure is not None else ""
 
 
 def _stories(verdict: Verdict, width: int, full: bool) -> Iterator[RenderableType]:
-    rule_file = f"exercises/{verdict.lesson}.md"
-    told: list[tuple[str, Iterator[RenderableType]]] = []
-    for example in verdict.examples:
-        if example.outcome != "passed" and example.failure is not None:
-            told.append((f"Example of {example.name}", tell(example.failure, width - 2, full)))
-    # What is written but wrong comes before what is not written yet.
-    for check in sorted(verdict.checks, key=_is_unwritten):
-        if check.outcome == "failed" and check.failure is not None:
-            told.append((check.title, _check_story(check, rule_file, width, full)))
-    limit = len(told) if full else STORIES
-    for title, lines in told[:limit]:
+    told = [*_example_stories(verdict, width, full), *_check_stories(verdict, width, full)]
+    # An example is read fast and says little: one of them, then the first checks.
+    shown = told if full else [*_of(told, "example")[:1], *_of(told, "check")[:STORIES]]
+    for label, title, lines in shown:
         yield Text()
-        yield Rule(Text.assemble(("✗ ", "bad"), (title, "head")), align="left", style="quiet")
+        yield Rule(Text.assemble(("✗ ", "bad"), label), align="left", style="quiet")
+        yield Text(title, style="head")
         yield Padding(Group(*lines), (0, 0, 0, 2), expand=False)
-    if len(told) > limit:
+    if len(told) > len(shown):
         name = verdict.lesson.split("/")[-1]
         yield Text()
         yield Text(
-            f"{len(told) - limit} more failed; all stories: vllmlings grade {name} --full",
+            f"{len(told) - len(shown)} more failed; all stories: vllmlings grade {name} --full",
             style="quiet",
         )
+
+
+def _of(told: list[_Told], kind: str) -> list[_Told]:
+    return [one for one in told if one[0].startswith(kind)]
+
+
+def _example_stories(verdict: Verdict, width: int, full: bool) -> Iterator[_Told]:
+    for example in verdict.examples:
+        if example.outcome != "passed" and example.failure is not None:
+            story = tell(example.failure, width - 2, full)
+            yield "example", f"The example of {example.name}", story
+
+
+def _check_stories(verdict: Verdict, width: int, full: bool) -> Iterator[_Told]:
+    # What is written but wrong comes before what is not written yet.
+    numbered = enumerate(verdict.checks, start=1)
+    for number, check in sorted(numbered, key=lambda pair: _is_unwritten(pair[1])):
+        if check.outcome == "failed" and check.failure is not None:
+            story = _check_story(check, verdict.lesson, width, full)
+            yield f"check {number}", check.title, story
 
 
 def _is_unwritten(check: CheckResult) -> bool:
@@ -147,11 +167,11 @@ def _is_unwritten(check: CheckResult) -> bool:
 
 
 def _check_story(
-    check: CheckResult, rule_file: str, width: int, full: bool
+    check: CheckResult, lesson: str, width: int, full: bool
 ) -> Iterator[RenderableType]:
     if check.failure is not None:
         yield from tell(check.failure, width - 2, full)
-    yield Text.assemble(("The rule: ", "quiet"), f"{rule_file} > {check.rule}")
+    yield Text.assemble(("The rule: ", "quiet"), f"exercises/{lesson}.md > {check.rule}")
 
 
 def _sum(verdict: Verdict) -> Text:

@@ -50,3 +50,12 @@ def counted(number: int, noun: str) -> str:
     ('1 point', '3 points')
     """
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(words: list[str]) -> str:
+    """
+    >>> listed(["6"]), listed(["6", "7", "9"])
+    ('6', '6, 7 and 9')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

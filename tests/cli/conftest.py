@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from running import Ran, Run
 
 from grader.cli import main
 from grader.files import write_atomically
 from grader.lessons import ROOT, Lesson, names
 from grader.places import places
 from grader.stub import stub_of
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from running import Run
 
 from grader.cli import COMMANDS
 from grader.lessons import Lesson as Files
 from grader.progress import Progress, digest
 from grader.stub import stub_of
-
-from .conftest import Run
 
 BLOCK_POOL = "kv_cache/block_pool"
 COMMAND = Path(sys.executable).with_name("vllmlings")

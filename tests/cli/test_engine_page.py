@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from running import Run
 
 from grader.lessons import ROOT
 from grader.report.occupancy import occupancy
 from grader.workloads import read_workload
 from reference.engine import Engine, run_workload
 from reference.trace import Trace
-
-from .conftest import Run
 
 WORKLOADS = sorted((ROOT / "exercises" / "workloads").glob("*.yaml"))
 TRACES = sorted((ROOT / "tests" / "traces").glob("*.yaml"))

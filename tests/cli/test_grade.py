@@ -9,14 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pseudo_terminal import Terminal
+from running import Run
 
 import grader.runner
 from grader.lessons import ROOT
 from grader.progress import Progress
 from grader.verdict import CheckResult, Verdict, decode
-
-from .conftest import Run
-from .terminal import Terminal
 
 COMMAND = Path(sys.executable).with_name("vllmlings")
 LESSON = "kv_cache/block_pool"

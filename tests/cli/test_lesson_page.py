@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from running import Run
 
 from grader.lessons import ROOT
 from grader.report.console import show
 from grader.report.lesson import lesson_page
 from grader.report.lesson_text import Picture, Prose, Question, pieces, show_citations
 from grader.report.mermaid import draw
-
-from .conftest import Run
 
 TEXTS = sorted((ROOT / "exercises").glob("*/*.md"))
 

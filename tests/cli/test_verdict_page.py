@@ -76,8 +76,8 @@ def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
 
 def test_each_check_has_a_symbol_points_and_its_title(page) -> None:
     lines = page(verdict(passed(), failed(MISMATCHED))).splitlines()
-    assert "✓ 2/2 A rule." in lines
-    assert "✗ 0/3 Another rule." in lines
+    assert "✓ 1 2/2 A rule." in lines
+    assert "✗ 2 0/3 Another rule." in lines
 
 
 def test_a_story_has_its_setting_numbered_calls_and_both_values_aligned(page) -> None:
@@ -91,6 +91,25 @@ def test_a_story_has_its_setting_numbered_calls_and_both_values_aligned(page) ->
        yours:      [3, 4, 5, 6, 7, 2, 1]
                     ^
 """ in page(verdict(failed(MISMATCHED)))
+
+
+def test_a_result_is_told_where_it_is_news(page) -> None:
+    calls = [
+        Call("pool = BlockPool(8)", "pool"),
+        Call("pool.touch([1])", "None"),
+        Call("pool.get_cached_block(b'a')", "None"),
+        Call("pool.get_cached_block(b'b')", "2"),
+    ]
+    text = page(verdict(failed(Unmet(story=Story(calls=calls), because="It holds."))))
+    assert "1 pool = BlockPool(8)\n" in text
+    assert "2 pool.touch([1])\n" in text
+    assert "3 pool.get_cached_block(b'a')  → None\n" in text
+    assert "4 pool.get_cached_block(b'b')  → 2\n" in text
+
+
+def test_a_long_title_is_wrapped_and_not_cut(page) -> None:
+    title = "A rule " + "that goes on " * 8 + "to its end."
+    assert page(verdict(failed(MISMATCHED, title))).count("to its end.") == 2
 
 
 def test_a_story_names_the_place_of_the_rule(page) -> None:
@@ -112,18 +131,18 @@ def test_what_is_wrong_is_told_before_what_is_not_written_yet(page) -> None:
         for n in range(3)
     ]
     text = page(verdict(*unwritten, failed(MISMATCHED, "The wrong one.")))
-    assert "✗ The wrong one. ─" in text
+    assert text.index("✗ check 4 ─") < text.index("✗ check 1 ─")
 
 
 def test_a_blocked_check_says_what_it_waits_for(page) -> None:
     blocked = CheckResult("test_c", "C.", 3, 0, "blocked", "R", blocked_by=["test_b"])
     text = page(verdict(failed(MISMATCHED, "The first rule."), blocked))
-    assert "○ 0/3 C.\n      waits for: The first rule." in text
+    assert "○ 2 0/3 C. (waits for 1)" in text
 
 
 def test_a_broken_check_is_not_the_learners_doing(page) -> None:
     broken = CheckResult("test_c", "C.", 3, 0, "error", "R", error="KeyError: 7")
-    assert "the check itself is broken: KeyError: 7" in page(verdict(broken))
+    assert "! 1 0/3 C. (the check itself is broken)" in page(verdict(broken))
 
 
 def test_a_long_story_is_cut_in_the_middle_and_numbered_through(page) -> None:
@@ -176,7 +195,8 @@ def test_examples_are_counted_and_a_failed_one_is_told(page) -> None:
     )
     text = page(verdict(passed(), examples=examples))
     assert "✗ Examples of the docstrings: 1 of 2 pass" in text
-    assert "✗ Example of BlockPool.free_order" in text
+    assert "✗ example ─" in text
+    assert "\nThe example of BlockPool.free_order\n" in text
     assert ">>> pool.free_order()" in text
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from .terminal import Terminal, save
+from pseudo_terminal import Terminal, save
 
 COMMAND = str(Path(sys.executable).with_name("vllmlings"))
 LESSON = "kv_cache/block_pool"
