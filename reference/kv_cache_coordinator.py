@@ -64,7 +64,8 @@ class HybridKVCacheCoordinator:
         length, longest = max_cache_hit_length, 0
         hits: dict[KVCacheSpec, Hit] = {}
         specs = list(self._ids_by_spec)
-        one_pass = len(specs) == 2 and _is_full(specs[0])
+        # Nobody shortens a single group's hit, and full attention accepts any shorter one.
+        one_pass = len(self.single_type_managers) == 1 or (len(specs) == 2 and _is_full(specs[0]))
         while True:
             candidate = length
             for spec in specs:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as draw_from
+from hypothesis.strategies import SearchStrategy
 
 from grader.oracle.situations import situations
 from grader.oracle.strategies import workloads
@@ -70,12 +71,13 @@ def diff(
     real: Runner,
     *,
     reference: Runner | None = None,
+    drawn: SearchStrategy[dict[str, Any]] | None = None,
     progress: Callable[[int, bool], None] = lambda _done, _shrinking: None,
 ) -> DiffReport:
     """Compare the reference engine with `real` on so many drawn workloads.
 
-    The first disagreement is shrunk and ends the run. `progress` is told how many workloads have
-    been compared, and whether a disagreement is being shrunk.
+    `drawn` draws workloads of a narrower kind. The first disagreement is shrunk and ends the run.
+    `progress` is told how many workloads have been compared, and whether one is being shrunk.
     """
     run_reference = reference or reference_runner
     counts: Counter[str] = Counter()
@@ -92,7 +94,7 @@ def diff(
         print_blob=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(workloads())
+    @given(workloads() if drawn is None else drawn)
     def agree(data: dict[str, Any]) -> None:
         nonlocal done, steps, found
         theirs = real(data)

@@ -39,6 +39,10 @@ SITUATIONS = (
     "prefix cache reset, all free",
     "prefix cache reset, blocks in use",
     "run ended by max_steps",
+    "groups: hit with blocks that are not needed",
+    "groups: hit where a group has no block",
+    "groups: blocks let go while running",
+    "groups: preemption",
 )
 
 
@@ -63,6 +67,7 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
     for request in workload.requests:
         counts.update(_of_abort(request, trace))
     counts.update(_of_resets(workload, trace))
+    counts.update(_of_groups(workload, trace))
     if not trace.complete:
         counts["run ended by max_steps"] += 1
     return +counts
@@ -148,3 +153,22 @@ def _of_resets(workload: Workload, trace: Trace) -> Iterator[str]:
             request.id in step.waiting and step.step < request.grammar.step for step in trace.steps
         ):
             yield "blocked request waits"
+
+
+def _of_groups(workload: Workload, trace: Trace) -> Iterator[str]:
+    specs = workload.engine.kv_cache_groups
+    if specs is None:
+        return
+    for step in trace.steps:
+        yield from ("groups: preemption" for _ in step.preempted_request_ids)
+        for hit in step.num_cached_tokens.values():
+            num_needed = [hit - spec.get_num_skipped_tokens(hit) for spec in specs]
+            if min(num_needed) < hit:
+                yield "groups: hit with blocks that are not needed"
+            if hit and not min(num_needed):
+                yield "groups: hit where a group has no block"
+        for id, num_computed in step.num_computed_tokens.items():
+            if id not in step.num_cached_tokens and any(
+                spec.get_num_skipped_tokens(num_computed) >= spec.block_size for spec in specs
+            ):
+                yield "groups: blocks let go while running"

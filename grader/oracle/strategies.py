@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from grader.oracle.group_strategies import with_groups
 from reference.workload import draw_tokens
 
 Workload = dict[str, Any]
@@ -226,14 +227,16 @@ def workloads(draw: st.DrawFn) -> Workload:
     >>> parse_workload(find(workloads(), lambda _: True), "drawn.yaml").name
     'drawn'
     """
-    return draw(refunds() if draw(chance(15)) else mixtures())
+    return draw(refunds() if draw(chance(15)) else mixtures(draw(chance(30))))
 
 
 @st.composite
-def mixtures(draw: st.DrawFn) -> Workload:
-    """A workload in which every feature is drawn now and then."""
+def mixtures(draw: st.DrawFn, grouped: bool) -> Workload:
+    """A workload in which every feature is drawn now and then; `grouped` groups the layers."""
     tight = draw(chance(60))
     engine = draw(engines(tight))
+    if grouped:
+        engine = draw(with_groups(engine, tight))
     model = draw(models())
     count = draw(st.integers(3 if tight else 1, 8))
     workload: Workload = {
