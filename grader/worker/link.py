@@ -15,6 +15,7 @@ from grader.worker.printed import Printed
 from grader.worker.wire import HEADER
 
 _CHUNK = 1 << 16
+_PAUSE = 2  # milliseconds
 
 
 class Expired(Exception):
@@ -37,8 +38,8 @@ class Link:
         self._writer = writer
         self.printed = printed
         self._max_frame = max_frame
-        self._readable = _poll(reader, select.POLLIN, printed)
-        self._writable = _poll(writer, select.POLLOUT, printed)
+        self._readable = _Ready(reader, select.POLLIN, printed)
+        self._writable = _Ready(writer, select.POLLOUT, printed)
         os.set_blocking(writer, False)
 
     def send(self, frame: bytes, deadline: float) -> None:
@@ -53,7 +54,7 @@ class Link:
                 raise Ended from None
             if not rest:
                 return
-            self._wait(self._writable, deadline)
+            self._writable.wait(deadline)
 
     def receive(self, deadline: float) -> bytes:
         """The body of the next frame. Raises Expired, Ended or BadFrame."""
@@ -81,31 +82,38 @@ class Link:
                 os.close(descriptor)
 
     def _read(self, deadline: float) -> bytes:
-        self._wait(self._readable, deadline)
-        chunk = os.read(self._reader, _CHUNK)
+        self._readable.wait(deadline)
+        try:
+            chunk = os.read(self._reader, _CHUNK)
+        except OSError:  # a socket's other end closed with something unread
+            raise Ended from None
         if not chunk:
             raise Ended
         return chunk
 
-    def _wait(self, poll: select.poll, deadline: float) -> None:
-        """Until the pipe that `poll` is about is ready; drains what is printed meanwhile."""
+
+class _Ready:
+    """Waits for one descriptor, and drains what is printed meanwhile."""
+
+    def __init__(self, descriptor: int, event: int, printed: Printed) -> None:
+        self._printed = printed
+        self._alone = select.poll()
+        self._alone.register(descriptor, event)
+        self._both = select.poll()
+        self._both.register(descriptor, event)
+        self._both.register(printed.descriptor, select.POLLIN)
+
+    def wait(self, deadline: float) -> None:
+        """Until the descriptor is ready. Raises Expired."""
         while True:
             left = deadline - monotonic()
             if left <= 0:
                 raise Expired
-            ready = False
-            for descriptor, _ in poll.poll(ceil(left * 1000)):
-                if descriptor != self.printed.descriptor:
-                    ready = True
-                elif not self.printed.drain():
-                    self._readable.unregister(descriptor)
-                    self._writable.unregister(descriptor)
+            ready = self._both.poll(ceil(left * 1000))
+            if any(descriptor == self._printed.descriptor for descriptor, _ in ready):
+                if not self._printed.drain():
+                    self._both.unregister(self._printed.descriptor)
+                # whoever prints prints more: to wake for each line would slow it down
+                ready = self._alone.poll(_PAUSE)
             if ready:
                 return
-
-
-def _poll(descriptor: int, event: int, printed: Printed) -> select.poll:
-    poll = select.poll()
-    poll.register(descriptor, event)
-    poll.register(printed.descriptor, select.POLLIN)
-    return poll

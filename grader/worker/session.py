@@ -35,6 +35,15 @@ class Session:
         self._conversation = Conversation(host, deadline, limits, Handle)
         self._lessons: list[Lesson] = []
 
+    @property
+    def deadline(self) -> float:
+        """Seconds of its own time that the submission has for one call."""
+        return self._conversation.deadline
+
+    @deadline.setter
+    def deadline(self, seconds: float) -> None:
+        self._conversation.deadline = seconds
+
     def __enter__(self) -> Session:
         return self
 

@@ -39,6 +39,12 @@ Run = Callable[[str], object]
 
 
 @pytest.fixture
+def small() -> Iterator[Worker]:
+    with Worker(limits=Limits(memory=64 << 20)) as worker:
+        yield worker
+
+
+@pytest.fixture
 def run(impatient: Session, write: Write) -> Run:
     """Runs a body in a function of a submission that has 0.3 s for it."""
 
@@ -116,11 +122,16 @@ def test_an_exception_of_any_kind_is_only_an_exception(run: Run, body: str, type
     assert raised.value.line == 3
 
 
-@pytest.mark.parametrize("body", ["return bytes(10 << 30)", "a = [0]\nwhile True: a += a"])
-def test_memory_is_limited(session: Session, write: Write, body: str) -> None:
+@pytest.mark.parametrize("body", ["return bytes(65 << 20)", "a = [0]\nwhile True: a += a"])
+def test_memory_is_limited(small: Worker, write: Write, body: str) -> None:
     text = "\n".join(f"    {line}" for line in body.splitlines())
-    with pytest.raises(OutOfMemory):
+    with small.session() as session, pytest.raises(OutOfMemory):
         session.load(write(f"def f():\n{text}\n"), "lesson").f()
+
+
+def test_the_usual_limit_refuses_ten_gigabytes(session: Session, write: Write) -> None:
+    with pytest.raises(OutOfMemory):
+        session.load(write("def f(): return bytes(10 << 30)"), "lesson").f()
 
 
 def test_memory_is_not_limited_where_the_limits_say_so(write: Write) -> None:
@@ -136,6 +147,7 @@ def test_a_file_cannot_grow_without_end(run: Run, tmp_path: Path) -> None:
 
 def test_a_million_printed_lines_are_cut_in_the_middle(session: Session, write: Write) -> None:
     source = "def f():\n  for n in range(1_000_000): print('line', n)\n  return 1"
+    session.deadline = 60.0
     assert session.load(write(source), "lesson").f() == 1
     assert session.printed.startswith("line 0\nline 1\n")
     assert session.printed.endswith("line 999999\n")
