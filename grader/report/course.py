@@ -41,7 +41,7 @@ def status(standings: list[LessonStanding], places: Places) -> RenderableType:
             (f"vllmlings read {following.name}", "its text"),
             (f"vllmlings watch {following.name}", "checks the exercise each time you save it"),
         ),
-        Text.assemble("  ", ("The exercise: ", "quiet"), shown(places.exercise(following.path))),
+        Text(f"  {shown(places.exercise(following.path))}", no_wrap=True, overflow="ignore"),
     ]
     if not begun:
         parts += [Text(), Text("New here?"), commands(("vllmlings demo", "a look at everything"))]

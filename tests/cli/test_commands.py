@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from grader.cli import COMMANDS
 from grader.lessons import Lesson as Files
 from grader.progress import Progress, digest
 from grader.stub import stub_of
+from manifest.course import load
 
 BLOCK_POOL = "kv_cache/block_pool"
 COMMAND = Path(sys.executable).with_name("vllmlings")
@@ -32,9 +33,11 @@ def test_the_version_names_the_pinned_release(run: Run) -> None:
 
 def test_it_starts_fast() -> None:
     def seconds() -> float:
-        began = time.perf_counter()
-        subprocess.run([COMMAND, "--version"], check=True, capture_output=True)
-        return time.perf_counter() - began
+        # The processor's seconds, which other processes on the machine do not add to.
+        process = os.posix_spawn(COMMAND, [str(COMMAND), "--version"], dict(os.environ))
+        _, status, usage = os.wait4(process, 0)
+        assert status == 0
+        return usage.ru_utime + usage.ru_stime
 
     assert min(seconds() for _ in range(5)) < 0.15
 
@@ -62,11 +65,13 @@ def test_bare_it_says_what_is_next_and_what_to_type(run: Run) -> None:
 
 
 def test_after_a_pass_the_next_lesson_is_next(run: Run, home: Path) -> None:
-    mark_passed(home, "scheduler/token_budget")
+    first, second, *_ = load().written
+    assert f"Next: {first.path}" in run().out
+    mark_passed(home, first.path)
     page = run().out
-    assert "1 of 4 lessons passed" in page
+    assert f"1 of {len(load().written)} lessons passed" in page
     assert "✓ passed 20/20" in page
-    assert "Next: kv_cache/block_pool" in page
+    assert f"Next: {second.path}" in page
 
 
 def test_editing_a_finished_exercise_makes_it_pending(

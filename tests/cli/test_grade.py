@@ -66,7 +66,8 @@ def test_a_topic_is_summed_up(run: Run, graded: Graded) -> None:
     ran = run("grade", "kv_cache")
     assert ran.code == 0
     assert f"✓ {LESSON} " in ran.out
-    assert f"{len(graded)} of {len(graded)} lessons passed" in ran.out
+    number = len(graded)
+    assert f"{number} of {number} lessons passed" in ran.out
 
 
 def test_all_is_passed_only_if_each_one_is(run: Run, graded: Graded) -> None:
@@ -150,7 +151,7 @@ def test_a_mistake_is_told_as_a_story_for_real(run: Run, tmp_path: Path) -> None
 def test_a_long_grading_shows_a_bar_and_leaves_none(home: Path) -> None:
     exercise = home / "exercises" / f"{LESSON}.py"
     source = SOLUTION.read_text(encoding="utf-8")
-    exercise.write_text(f"import time\ntime.sleep(1.5)\n{source}", encoding="utf-8")
+    exercise.write_text(f"import time\ntime.sleep(0.15)\n{source}", encoding="utf-8")
     with Terminal([str(COMMAND), "grade", "block_pool"], {"VLLMLINGS_HOME": str(home)}) as terminal:
         terminal.wait_for("Checking block_pool  ─")
         terminal.wait_for_end(30)
