@@ -11,16 +11,18 @@ from running import Ran, Run
 
 from grader.cli import main
 from grader.files import write_atomically
-from grader.lessons import ROOT, Lesson, names
+from grader.lessons import ROOT, Lesson
 from grader.places import places
 from grader.stub import stub_of
+from manifest.course import load
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """All stubs and no progress; the command takes it for the learner's own."""
-    for name in names():
-        write_atomically(tmp_path / "exercises" / f"{name}.py", stub_of(Lesson(name)))
+    for lesson in load().written:
+        exercise = tmp_path / "exercises" / f"{lesson.path}.py"
+        write_atomically(exercise, stub_of(Lesson(lesson.path)))
     monkeypatch.setenv("VLLMLINGS_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
     places.cache_clear()

@@ -64,6 +64,11 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self._screen.display).rstrip()
 
+    def colours(self) -> set[str]:
+        """The foreground colours on the screen."""
+        rows = self._screen.buffer.values()
+        return {cell.fg for row in rows for cell in row.values() if cell.data.strip()}
+
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
@@ -80,17 +85,20 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < until, f"still running:\n{self.text}"
             self._read(0.05)
-        self._read(0.05)
+        while self._read(0.05):
+            pass
         return int(self.process.returncode)
 
     def modes(self) -> list[Any]:
         """The terminal's settings: echo, line by line or key by key, and so on."""
         return termios.tcgetattr(self._slave)
 
-    def _read(self, seconds: float) -> None:
+    def _read(self, seconds: float) -> bool:
+        """Take what has been written; whether there was anything."""
         ready, _, _ = select.select([self._master], [], [], seconds)
         if ready:
             self._stream.feed(os.read(self._master, 65536))
+        return bool(ready)
 
 
 def save(file: Path, content: str) -> None:
