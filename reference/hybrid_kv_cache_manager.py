@@ -1,6 +1,6 @@
 """The KV cache manager of a model whose layers differ: block tables for each group of layers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from reference.base_kv_cache_manager import BaseKVCacheManager, CacheableRequest
@@ -52,9 +52,10 @@ class HybridKVCacheManager(BaseKVCacheManager):
         enable_caching: bool = True,
         watermark: float = 0.0,
         retention_interval: int | None = 0,
+        coordinator: Callable[..., HybridKVCacheCoordinator] = HybridKVCacheCoordinator,
     ) -> None:
         super().__init__(block_pool, max_model_len, enable_caching, watermark)
-        self.coordinator = HybridKVCacheCoordinator(
+        self.coordinator = coordinator(
             *(specs, block_pool, max_model_len, max_in_flight_tokens, enable_caching),
             retention_interval,
         )

@@ -36,7 +36,7 @@ class HybridKVCacheCoordinator:
         sizes = resolve_block_sizes([spec.block_size for spec in specs])
         self.scheduler_block_size, self.hash_block_size = sizes
         self.single_type_managers = [
-            MANAGERS[type(spec)](
+            self._make_manager(
                 spec,
                 block_pool,
                 group_id,
@@ -51,6 +51,9 @@ class HybridKVCacheCoordinator:
         self._ids_by_spec: dict[KVCacheSpec, list[int]] = {}
         for group_id, spec in sorted(enumerate(specs), key=lambda each: not _is_full(each[1])):
             self._ids_by_spec.setdefault(spec, []).append(group_id)
+
+    def _make_manager(self, spec: KVCacheSpec, *args: Any) -> SingleTypeKVCacheManager:
+        return MANAGERS[type(spec)](spec, *args)
 
     def find_longest_cache_hit(
         self, block_hashes: Sequence[bytes], max_cache_hit_length: int
