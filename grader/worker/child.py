@@ -15,7 +15,7 @@ from grader.worker import wire
 from grader.worker.example import run_example
 from grader.worker.objects import Objects
 from grader.worker.submission import CannotLoad, describe, load
-from grader.worker.values import opaque
+from grader.worker.values import OPAQUE
 
 
 class Child:
@@ -149,7 +149,7 @@ class Child:
             why = f"larger than {self._max_frame} bytes"
             if type(message) is wire.Asked:
                 raise ValueError(f"the arguments are {why}")
-            frame = wire.framed(wire.Returned(message.seq, opaque("", why)))
+            frame = wire.framed(wire.Returned(message.seq, [OPAQUE, "result", why]))
         view = memoryview(frame)
         while view:
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, NoReturn, Protocol, TypeVar
@@ -13,10 +12,7 @@ from grader.worker import wire
 from grader.worker.codec import HostDecoder, HostEncoder, Parts, Reference
 from grader.worker.errors import (
     CallTimedOut,
-    LoadFailed,
-    OutOfMemory,
     ProtocolViolation,
-    SubmissionRaised,
     WorkerDied,
     WorkerError,
 )
@@ -24,6 +20,7 @@ from grader.worker.limits import Limits
 from grader.worker.link import BadFrame, Ended, Expired, Link
 from grader.worker.part import type_name_of, use
 from grader.worker.printed import Printed
+from grader.worker.replies import error_of, refusal
 from grader.worker.story import Call, Entry, Story
 from grader.worker.values import OBJECT, BadValue
 
@@ -63,6 +60,8 @@ class Conversation:
         self._number = 0
         self._depth = 0
         self._submission_seconds = 0.0
+        # (class, name): what is a method in one story is one in the next, and need not be asked
+        self.methods: set[tuple[int, str]] = set()
         self.begin_story()
 
     @property
@@ -86,6 +85,7 @@ class Conversation:
     def open(self, source: bytes) -> None:
         """Start a process in which `source` will be loaded."""
         self._failure = None
+        self.methods.clear()
         self._link = self._host.begin(source)
         self._printed.append(self._link.printed)
 
@@ -97,7 +97,6 @@ class Conversation:
         """Forget calls, handles and parts, on both sides."""
         self._story = Story(self._limits.depth)
         self._parts = Parts()
-        self.methods: set[tuple[int, str]] = set()
         depth = self._limits.depth
         self._encoder = HostEncoder(self._parts, self._story, depth)
         self._decoder = HostDecoder(self._parts, self._story, depth, self._make_handle)
@@ -233,7 +232,7 @@ class Conversation:
             result = use(part, asked.name, args, kwargs)
         except Exception as error:
             entry.error = error
-            return _refusal(error)
+            return refusal(error)
         finally:
             self._depth -= 1
         entry.result = tree = self._encoder.encode(result)
@@ -258,20 +257,10 @@ class Conversation:
         return self._handle(self, reference)
 
     def _raise(self, reply: Any, call: str) -> NoReturn:
-        if isinstance(reply, wire.Raised):
-            out_of_memory = "MemoryError" in (reply.type_name, *reply.bases)
-            kind = OutOfMemory if out_of_memory else SubmissionRaised
-            raise kind(
-                reply.type_name,
-                tuple(reply.bases),
-                reply.message,
-                reply.line,
-                call,
-                tuple(reply.chain),
-            )
-        if isinstance(reply, wire.NotLoaded) and reply.kind in LoadFailed.KINDS:
-            raise LoadFailed(reply.kind, reply.message, reply.line, reply.type_name, call)  # type: ignore[arg-type]
-        self._violated(call, f"a {type(reply).__name__} that does not answer the request")
+        error = error_of(reply, call)
+        if error is None:
+            self._violated(call, f"a {type(reply).__name__} that does not answer the request")
+        raise error
 
     def _violated(self, call: str, problem: str) -> NoReturn:
         self._fail(ProtocolViolation(call, problem))
@@ -294,20 +283,3 @@ class Conversation:
         code = self._host.end(patient)
         link.close()
         return code
-
-
-def _refusal(error: Exception) -> wire.Refused:
-    """A builtin exception as the submission gets it; any other goes on, up to the suite."""
-    if isinstance(error, SubmissionRaised):
-        names: tuple[str, ...] = (error.type_name, *error.bases)
-        message = error.message
-    elif type(error).__module__ == "builtins":
-        names, message = (type(error).__name__,), str(error.args[0]) if error.args else ""
-    else:
-        raise error
-    return wire.Refused(next(filter(_is_builtin, names), "RuntimeError"), message)
-
-
-def _is_builtin(name: str) -> bool:
-    kind = getattr(builtins, name, None)
-    return isinstance(kind, type) and issubclass(kind, BaseException)

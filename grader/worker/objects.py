@@ -63,8 +63,8 @@ class Objects:
         return number
 
     def forget(self) -> None:
-        """Drop every object but the modules. Numbers are not used again."""
-        kept = {number: obj for number, obj in self._objects.items() if type(obj) is ModuleType}
+        """Drop every object but the modules and classes. Numbers are not used again."""
+        kept = {n: obj for n, obj in self._objects.items() if isinstance(obj, ModuleType | type)}
         self._objects = kept
         self._numbers = {id(value): number for number, value in kept.items()}
         self._proxies.clear()

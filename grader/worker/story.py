@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from grader.worker.errors import SubmissionRaised, WorkerError
@@ -154,9 +156,34 @@ class _Worded(Decoder):
 
 
 def show(value: Any, longest: int = 300) -> str:
-    """A value in a story, cut where it would fill the page."""
-    try:
-        text = repr(value)
-    except ValueError:  # an int of more digits than Python writes
-        text = f"<a {type(value).__name__} too long to write>"
+    """A value in a story, the same in every run, cut where it would fill the page.
+
+    >>> show({"b": {3, 1, 2}, "a": None})
+    "{'b': {1, 2, 3}, 'a': None}"
+    """
+    text = _Shown().repr(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+class _Shown(reprlib.Repr):
+    """Writes no more of a value than a page has room for, and sets in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 12
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = 100
+        self.maxstring = self.maxother = self.maxlong = 300
+
+    def repr_dict(self, value: dict[Any, Any], level: int) -> str:
+        if level <= 0:
+            return "{…}"
+        shown = list(islice(value.items(), self.maxdict))
+        pairs = [f"{self.repr1(k, level - 1)}: {self.repr1(v, level - 1)}" for k, v in shown]
+        rest = ["…"] if len(value) > len(shown) else []
+        return f"{{{', '.join(pairs + rest)}}}"
+
+    def repr_int(self, value: int, level: int) -> str:
+        try:
+            return super().repr_int(value, level)
+        except ValueError:  # more digits than Python writes
+            return f"<an int of {value.bit_length()} bits>"

@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import time
+from io import TextIOWrapper
 from typing import NoReturn
 
 from grader.worker.child import Child
@@ -142,7 +143,8 @@ def _kill_orphans() -> None:
 
 def _be_deterministic() -> None:
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
     random.seed(0)  # Python itself reseeds from the system after a fork
     numpy = sys.modules.get("numpy")
     if numpy is not None:

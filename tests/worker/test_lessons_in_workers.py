@@ -189,6 +189,19 @@ def test_the_story_words_each_call_as_it_was_made(load: Load, session: Session) 
     assert session.calls[3] == Call("pool.pop()", 1)
 
 
+def test_a_value_in_the_story_is_bounded_and_the_same_in_every_run(
+    load: Load, session: Session
+) -> None:
+    lesson = load("def f(x): return None")
+    lesson.f({"b", "a"})
+    lesson.f(10**100_000)
+    lesson.f(list(range(10**5)))
+    short, long, endless = (call.text for call in session.calls)
+    assert short == "f({'a', 'b'})"
+    assert long == "f(<an int of 332193 bits>)"
+    assert len(endless) < 320
+
+
 def test_a_new_story_keeps_the_modules_state_and_a_new_session_does_not(
     worker: Worker, write: Write
 ) -> None:
