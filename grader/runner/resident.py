@@ -6,21 +6,25 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from grader.lessons import Lesson
+from grader.runner.interpreter import Interpreter
 from grader.runner.process import Channel, Closed
 from grader.stub import stub_of
 from grader.verdict import GraderError, Verdict
 from grader.worker import Worker
 
+Manner: TypeAlias = Literal["verdict", "trial", "first_failure"]
+
 
 class Request(msgspec.Struct):
-    """Grade the file at this path."""
+    """Grade the file at this path: for a learner, or in a trial (of all, or until it fails)."""
 
     submission: str
+    manner: Manner = "verdict"
 
 
 class Progress(msgspec.Struct, tag=True):
@@ -39,11 +43,11 @@ class Judged(msgspec.Struct, tag=True):
 Answer: TypeAlias = Progress | Judged
 
 
-def serve(channel: Channel, lesson: Lesson, python: str, jobs: int) -> None:
+def serve(channel: Channel, lesson: Lesson, interpreter: Interpreter, jobs: int) -> None:
     """Grade one request after another, until the channel closes."""
     # A suite's own prints must not end up in what the command prints, which may be JSON.
     os.dup2(2, 1)
-    bench = Bench(lesson, python, jobs)
+    bench = Bench(lesson, interpreter, jobs)
     try:
         _collect_and_serve(channel, bench)
     except (Closed, KeyboardInterrupt):
@@ -58,10 +62,10 @@ def serve(channel: Channel, lesson: Lesson, python: str, jobs: int) -> None:
 class Bench:
     """What gradings of a lesson need: its files, and workers started ahead of time."""
 
-    def __init__(self, lesson: Lesson, python: str, jobs: int) -> None:
+    def __init__(self, lesson: Lesson, interpreter: Interpreter, jobs: int) -> None:
         self.lesson = lesson
         self.stub = stub_of(lesson)
-        self._python, self._jobs = python, jobs
+        self.interpreter, self._jobs = interpreter, jobs
         self.workers = self._started()
 
     def renew(self) -> None:
@@ -74,7 +78,7 @@ class Bench:
             worker.close()
 
     def _started(self) -> list[Worker]:
-        return [Worker(self._python) for _ in range(self._jobs)]
+        return [self.interpreter.start() for _ in range(self._jobs)]
 
     def failed(self, error: Exception) -> Verdict:
         """The verdict when the grader itself failed."""
@@ -87,15 +91,27 @@ def _collect_and_serve(channel: Channel, bench: Bench) -> None:
     # Imported with the workers already starting: it takes longer than they do.
     from grader.runner.examine import examine
     from grader.runner.suite import Collection, collect
+    from grader.runner.trial import attempt
 
     def tell(done: int, total: int) -> None:
         channel.send(msgspec.msgpack.encode(Progress(done, total)))
 
     def grade_all(collection: Collection) -> None:
-        def grade(submission: Path) -> Verdict:
+        def grade(request: Request) -> Verdict:
+            submission = Path(request.submission)
             try:
-                return examine(
-                    bench.lesson, bench.stub, collection, bench.workers, submission, tell
+                if request.manner == "verdict":
+                    return examine(
+                        bench.lesson, bench.stub, collection, bench.workers, submission, tell
+                    )
+                return attempt(
+                    bench.lesson,
+                    bench.stub,
+                    collection,
+                    bench.workers[0],
+                    bench.interpreter,
+                    submission,
+                    until_failure=request.manner == "first_failure",
                 )
             except Exception as error:
                 return bench.failed(error)
@@ -108,13 +124,13 @@ def _collect_and_serve(channel: Channel, bench: Bench) -> None:
 
 def _answer_all(
     channel: Channel,
-    grade: Callable[[Path], Verdict],
+    grade: Callable[[Request], Verdict],
     get_ready: Callable[[], None] = lambda: None,
 ) -> None:
     while True:
         request = msgspec.msgpack.decode(channel.receive(), type=Request)
         started = time.perf_counter()
-        verdict = grade(Path(request.submission))
+        verdict = grade(request)
         verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - started)
         channel.send(msgspec.msgpack.encode(Judged(verdict)))
         get_ready()

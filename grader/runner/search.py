@@ -8,7 +8,7 @@ story.
 import functools
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import is_hypothesis_test
@@ -29,15 +29,15 @@ class Search:
     """The cases of one check so far; ``told`` gives the story of the current one.
 
     After it has run, ``failure`` is that of the smallest failing case, and ``broken`` tells of a
-    fault in the suite itself.
+    fault in the suite itself. ``cases_left`` is how many more are run once one has failed.
     """
 
     begin: Callable[[], None]
     told: Callable[[], Story]
     failure: AnyFailure | None = None
     broken: str | None = None
+    cases_left: int = CASES_AFTER_FAILURE
     _size: tuple[int, int] = (0, 0)
-    _cases_left: int = field(default=CASES_AFTER_FAILURE)
 
     def run(self, test: Callable[..., None], arguments: dict[str, Any]) -> None:
         """Run a check's test function with its fixtures; never raises for what it found."""
@@ -63,8 +63,8 @@ class Search:
         @functools.wraps(test)
         def case(*args: Any, **kwargs: Any) -> None:
             if self.failure is not None:
-                self._cases_left -= 1
-                if self._cases_left < 0:
+                self.cases_left -= 1
+                if self.cases_left < 0:
                     raise Enough
             self.begin()
             try:

@@ -28,5 +28,5 @@ def _do(order: Order, task: Task, worker: Worker, submission: Path) -> Done:
             lesson = session.load(submission, submission.stem)
         except WorkerError as error:
             return unloaded(order.number, task, error)
-        done = perform(order.number, task, session, lesson)
+        done = perform(order, task, session, lesson)
         return msgspec.structs.replace(done, printed=session.printed)

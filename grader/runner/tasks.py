@@ -11,7 +11,7 @@ from grader import checks, examples
 from grader.examples import Docstring
 from grader.handing import hand_in_as
 from grader.runner.failures import failure_of
-from grader.runner.search import Search
+from grader.runner.search import CASES_AFTER_FAILURE, Search
 from grader.runner.showing import shown
 from grader.runner.suite import Collection
 from grader.verdict import AnyFailure, Call, CheckResult, ExampleResult, Outcome, Story, TimedOut
@@ -39,10 +39,14 @@ class Checking:
 
 
 class Order(msgspec.Struct):
-    """Do the task with this number, with so many seconds for one call."""
+    """Do the task with this number, with so many seconds for one call.
+
+    Once a case of a check has failed, so many more are run in search of a smaller one.
+    """
 
     number: int
     deadline: float
+    cases_after_failure: int = CASES_AFTER_FAILURE
 
 
 class Done(msgspec.Struct):
@@ -74,11 +78,12 @@ def tasks_of(stub: str, collection: Collection) -> list[Task]:
     return [*examples.docstrings(stub), *checkings]
 
 
-def perform(number: int, task: Task, session: Session, submission: Submission) -> Done:
+def perform(order: Order, task: Task, session: Session, submission: Submission) -> Done:
     """Do a task in a session in which the submission is loaded."""
     if isinstance(task, Docstring):
-        return Done(number, example=_example(task, session))
-    return Done(number, check=_check(task, session, submission))
+        return Done(order.number, example=_example(task, session))
+    check = _check(task, session, submission, order.cases_after_failure)
+    return Done(order.number, check=check)
 
 
 def unloaded(number: int, task: Task, error: WorkerError) -> Done:
@@ -102,13 +107,15 @@ def _example(task: Docstring, session: Session) -> ExampleResult:
         return ExampleResult(task.name, "failed", failure_of(error, _story_of(session)))
 
 
-def _check(task: Checking, session: Session, submission: Submission) -> CheckResult:
+def _check(
+    task: Checking, session: Session, submission: Submission, cases_after_failure: int
+) -> CheckResult:
     def begin() -> None:
         session.begin_story()
         checks.begin_story()
 
     hand_in_as(Part)
-    search = Search(begin, lambda: _story_of(session))
+    search = Search(begin, lambda: _story_of(session), cases_left=cases_after_failure)
     started = time.perf_counter()
     problem = task.collection.run_check(task.item, submission, search.run)
     result = _result(task, search.failure, search.broken or problem)

@@ -3,7 +3,6 @@
 import ast
 import functools
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from grader import cache, lessons
 from grader.lessons import Lesson
 from grader.places import places
 from grader.runner import resident
+from grader.runner.interpreter import OWN, Interpreter
 from grader.runner.process import Closed, fork
-from grader.runner.resident import Answer, Progress, Request
+from grader.runner.resident import Answer, Manner, Progress, Request
 from grader.stub import is_stub
 from grader.verdict import GraderError, Verdict
 
@@ -26,14 +26,14 @@ Tell = Callable[[int, int], None]
 def grade(
     lesson: str | Lesson,
     submission: Path,
-    python: str = sys.executable,
+    interpreter: Interpreter = OWN,
     fresh: bool = False,
     jobs: int | None = None,
     tell: Tell | None = None,
 ) -> Verdict:
     """Grade a submission: the verdict kept from the last time, or a new one.
 
-    ``python`` is the interpreter that runs the submission, ``fresh`` leaves kept verdicts alone,
+    ``interpreter`` is what runs the submission, ``fresh`` leaves kept verdicts alone,
     ``jobs`` is how many processes share the checks (one for each core, at most four), and
     ``tell`` hears how many of how many tasks are done.
 
@@ -43,11 +43,11 @@ def grade(
     lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
     if is_stub(lesson, submission):
         return not_started(lesson)
-    key = _key(lesson, submission) if python == sys.executable else None
+    key = _key(lesson, submission) if interpreter == OWN else None
     kept = cache.find(places().state, lesson.name, key) if key and not fresh else None
     if kept:
         return kept
-    with WarmGrader(lesson, python, jobs) as grader:
+    with WarmGrader(lesson, interpreter, jobs) as grader:
         verdict = grader.grade(submission, tell)
     # A file saved in the meantime is not what was graded.
     if key and key == _key(lesson, submission):
@@ -62,20 +62,25 @@ class WarmGrader:
     """
 
     def __init__(
-        self, lesson: str | Lesson, python: str = sys.executable, jobs: int | None = None
+        self, lesson: str | Lesson, interpreter: Interpreter = OWN, jobs: int | None = None
     ) -> None:
         self.lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
         self._serve = functools.partial(
-            resident.serve, lesson=self.lesson, python=python, jobs=jobs or default_jobs()
+            resident.serve,
+            lesson=self.lesson,
+            interpreter=interpreter,
+            jobs=jobs or default_jobs(),
         )
         self._process = fork(self._serve)
 
-    def grade(self, submission: Path, tell: Tell | None = None) -> Verdict:
+    def grade(
+        self, submission: Path, tell: Tell | None = None, manner: Manner = "verdict"
+    ) -> Verdict:
         """Grade a submission; a grader that dies of it gives a ``grader_error`` and is replaced."""
         if is_stub(self.lesson, submission):
             return not_started(self.lesson)
         try:
-            return self._grade(submission, tell or (lambda _done, _total: None))
+            return self._grade(Request(str(submission), manner), tell)
         except Closed:
             self._process.end()
             self._process = fork(self._serve)
@@ -91,14 +96,15 @@ class WarmGrader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _grade(self, submission: Path, tell: Tell) -> Verdict:
+    def _grade(self, request: Request, tell: Tell | None) -> Verdict:
         channel = self._process.channel
-        channel.send(msgspec.msgpack.encode(Request(str(submission))))
+        channel.send(msgspec.msgpack.encode(request))
         while True:
             answer = msgspec.msgpack.decode(channel.receive(), type=Answer)
             if not isinstance(answer, Progress):
                 return answer.verdict
-            tell(answer.done, answer.total)
+            if tell:
+                tell(answer.done, answer.total)
 
 
 def not_started(lesson: Lesson) -> Verdict:
