@@ -1,6 +1,7 @@
 """How Hypothesis draws the cases of a suite: the same ones each time, everywhere."""
 
-from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
 EXAMPLES = 60
@@ -25,3 +26,14 @@ def load() -> None:
     # cases would depend on which of them happen to be loaded, and parsing them all takes time.
     if hasattr(providers, "_get_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
+
+
+def warm_up() -> None:
+    """Pay now for what Hypothesis does once in a process, before processes are forked."""
+
+    @settings(SETTINGS, max_examples=1)
+    @given(st.lists(st.integers()))
+    def draws_once(_: list[int]) -> None:
+        return
+
+    draws_once()

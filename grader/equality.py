@@ -11,7 +11,7 @@ from typing import Any
 
 FLOAT_TOLERANCE = 1e-9
 
-_SCALARS = (int, bool, str, bytes, type(None))
+_SCALARS = frozenset({int, bool, str, bytes, type(None)})
 
 
 def same(left: object, right: object) -> bool:
@@ -22,6 +22,8 @@ def same(left: object, right: object) -> bool:
     >>> same(1 - 3 / 7, 4 / 7)
     True
     """
+    if type(left) is type(right) and type(left) in _SCALARS:
+        return left == right
     left_fields, right_fields = record_fields(left), record_fields(right)
     if left_fields is not None and right_fields is not None:
         return record_name(left) == record_name(right) and same(left_fields, right_fields)
@@ -62,7 +64,7 @@ def _same_of_one_type(left: Any, right: Any) -> bool:
             return {_key(item) for item in left} == {_key(item) for item in right}
     if is_array(left):
         return _same_array(left, right)
-    return bool(left == right) if isinstance(left, _SCALARS) else left is right
+    return left is right
 
 
 def _close(left: float, right: float) -> bool:

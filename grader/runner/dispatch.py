@@ -1,5 +1,6 @@
 """Giving tasks to forked processes, one by one, and gathering what comes of them."""
 
+import gc
 import selectors
 from collections.abc import Callable, Sequence
 
@@ -24,15 +25,14 @@ class SeatFailed(Exception):
 
 
 class Dispatch:
-    """The tasks of one grading: which are done, which can be done next."""
+    """The tasks of one grading: which are done, which is to be done next."""
 
     def __init__(self, tasks: list[Task], tell: Callable[[int, int], None]) -> None:
         self._tasks = tasks
         self._tell = tell
-        self._waiting = list(range(len(tasks)))
+        self._waiting = _in_order(tasks)
         self._done: dict[int, Done] = {}
-        self._passed = {task.name: False for task in tasks if isinstance(task, Checking)}
-        self._settled: set[str] = set()
+        self._passed: dict[str, bool] = {}
 
     def run(self, serves: Sequence[Callable[[Channel], None]]) -> list[Done]:
         """Fork a process for each of ``serves`` and have all tasks done.
@@ -40,6 +40,8 @@ class Dispatch:
         Raises:
             SeatFailed: one of these processes failed, which no submission can make it do.
         """
+        # What is there now stays: no seat needs to look through it for garbage, or to copy it.
+        gc.freeze()
         seats = [fork(serve) for serve in serves]
         try:
             self._run(seats)
@@ -71,27 +73,28 @@ class Dispatch:
                     self._finish(_received(key.data, task))
 
     def _next(self) -> int | None:
-        """The first waiting task whose needs are settled; those with a failed need are blocked."""
+        """The task to do next; those of which a need has failed already are done without."""
         for number in list(self._waiting):
-            task = self._tasks[number]
-            needs = task.needs if isinstance(task, Checking) else ()
-            if not self._settled.issuperset(needs):
-                continue
-            self._waiting.remove(number)
-            failed = [need for need in needs if not self._passed[need]]
-            if not failed:
-                return number
-            assert isinstance(task, Checking)
-            self._finish(Done(number, check=blocked(task, failed)))
-            return self._next()
-        return None
+            if failed := [need for need in self._needs(number) if self._passed.get(need) is False]:
+                self._waiting.remove(number)
+                task = self._tasks[number]
+                assert isinstance(task, Checking)
+                self._finish(Done(number, check=blocked(task, failed)))
+        ready = (n for n in self._waiting if all(need in self._passed for need in self._needs(n)))
+        # Where all others wait for a check that is running, the time is put to use all the same.
+        chosen = next(ready, next(iter(self._waiting), None))
+        if chosen is not None:
+            self._waiting.remove(chosen)
+        return chosen
+
+    def _needs(self, number: int) -> tuple[str, ...]:
+        task = self._tasks[number]
+        return task.needs if isinstance(task, Checking) else ()
 
     def _finish(self, done: Done) -> None:
         self._done[done.number] = done
-        task = self._tasks[done.number]
-        if isinstance(task, Checking):
-            self._settled.add(task.name)
-            self._passed[task.name] = done.passed
+        if done.check:
+            self._passed[done.check.name] = done.passed
         self._tell(len(self._done), len(self._tasks))
 
     def _deadline(self) -> float:
@@ -107,3 +110,14 @@ def _received(seat: Child, task: str) -> Done:
     if done.broken:
         raise SeatFailed(task, done.broken)
     return done
+
+
+def _in_order(tasks: list[Task]) -> list[int]:
+    """The numbers of the tasks in the order that they are best begun in.
+
+    First the checks that others need; then the last ones of the suite, which are its longest, so
+    that none is left to be waited for at the end.
+    """
+    needed = {need for task in tasks if isinstance(task, Checking) for need in task.needs}
+    first = [number for number, task in enumerate(tasks) if task.name in needed]
+    return first + [number for number in reversed(range(len(tasks))) if number not in first]

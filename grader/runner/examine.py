@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from grader.lessons import Lesson
@@ -9,7 +10,7 @@ from grader.runner import seat
 from grader.runner.dispatch import Dispatch
 from grader.runner.loading import problem_with
 from grader.runner.suite import Collection
-from grader.runner.tasks import Done, tasks_of
+from grader.runner.tasks import Checking, Done, Task, blocked, tasks_of
 from grader.verdict import CheckResult, GraderError, Status, Verdict
 from grader.worker import Worker
 
@@ -43,14 +44,15 @@ def examine(
         functools.partial(seat.serve, tasks=tasks, worker=worker, submission=submission)
         for worker in workers
     ]
-    return _verdict(lesson, max_points, Dispatch(tasks, tell).run(serves))
+    return _verdict(lesson, max_points, tasks, Dispatch(tasks, tell).run(serves))
 
 
-def _verdict(lesson: Lesson, max_points: int, done: list[Done]) -> Verdict:
-    checks = [result.check for result in done if result.check]
+def _verdict(lesson: Lesson, max_points: int, tasks: list[Task], done: list[Done]) -> Verdict:
+    checks = _with_blocked([result.check for result in done if result.check], tasks)
     examples = [result.example for result in done if result.example]
     broken = next((check for check in checks if check.outcome == "error"), None)
-    status: Status = "passed" if all(result.passed for result in done) else "failed"
+    outcomes = {check.outcome for check in checks} | {example.outcome for example in examples}
+    status: Status = "passed" if outcomes <= {"passed"} else "failed"
     return Verdict(
         lesson=lesson.name,
         status="grader_error" if broken else status,
@@ -61,6 +63,25 @@ def _verdict(lesson: Lesson, max_points: int, done: list[Done]) -> Verdict:
         printed="".join(result.printed for result in done)[:LONGEST_PRINTED],
         error=_of_suite(broken) if broken else None,
     )
+
+
+def _with_blocked(checks: list[CheckResult], tasks: list[Task]) -> list[CheckResult]:
+    """The results, where whatever has a need that did not pass is blocked.
+
+    Which checks were run before their needs failed is chance; what is told of them must not be.
+    """
+    results = {check.name: check for check in checks}
+    for task in _needs_first([task for task in tasks if isinstance(task, Checking)]):
+        failed = [need for need in task.needs if results[need].outcome != "passed"]
+        if failed and results[task.name].outcome != "error":
+            results[task.name] = blocked(task, failed)
+    return list(results.values())
+
+
+def _needs_first(tasks: list[Checking]) -> list[Checking]:
+    sorter = TopologicalSorter({task.name: task.needs for task in tasks})
+    by_name = {task.name: task for task in tasks}
+    return [by_name[name] for name in sorter.static_order()]
 
 
 def _of_suite(broken: CheckResult) -> GraderError:

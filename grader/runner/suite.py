@@ -73,6 +73,7 @@ class Collection:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = [item for item in session.items if isinstance(item, pytest.Function)]
         self.problem = self.problem or _problem_with(self.items)
+        drawing.warm_up()
         self._serve(self)
         return True
 
