@@ -72,6 +72,10 @@ class BaseKVCacheManager(ABC):
         """Gives the request slots; returns the new blocks, or None when too few are free."""
 
     @abstractmethod
+    def cache_blocks(self, request: Any, num_computed_tokens: int) -> None:
+        """Puts the request's full blocks of these tokens into the prefix cache."""
+
+    @abstractmethod
     def free(self, request_id: str) -> None:
         """Gives all blocks of a request back; without blocks, does nothing."""
 

@@ -30,6 +30,9 @@ class EngineConfig:
     ``num_gpu_blocks`` counts the null block, which is never handed out. ``watermark`` is the
     share of all blocks that an admission must leave free while others run.
 
+    ``async_scheduling`` decides a step while the one before it is still in the model.
+    ``num_speculative_tokens`` drafts are made for each decode.
+
     ``kv_cache_groups`` are the groups of layers of a model whose layers differ; without them all
     layers are one group of full attention with blocks of ``block_size``.
     ``prefix_cache_retention_interval`` is how densely sliding windows stay in the prefix cache:
@@ -55,6 +58,8 @@ class EngineConfig:
     policy: Policy = "fcfs"
     scheduler_reserve_full_isl: bool = True
     watermark: float = 0.0
+    async_scheduling: bool = False
+    num_speculative_tokens: int = 0
     kv_cache_groups: tuple[KVCacheSpec, ...] | None = None
     prefix_cache_retention_interval: int | None = 0
 
@@ -78,6 +83,12 @@ class EngineConfig:
                 "long_prefill_token_threshold",
                 f"got {self.long_prefill_token_threshold}",
                 f"at most max_model_len ({self.max_model_len}), or 0 for none",
+            )
+        if 0 < self.long_prefill_token_threshold <= self.num_speculative_tokens:
+            raise ConfigError(
+                "long_prefill_token_threshold",
+                f"got {self.long_prefill_token_threshold}",
+                f"above num_speculative_tokens ({self.num_speculative_tokens}), or 0 for none",
             )
         if not 0.0 <= self.watermark < 1.0:
             raise ConfigError("watermark", f"got {self.watermark}", "a number from 0 to below 1")
@@ -127,7 +138,12 @@ class EngineConfig:
     @property
     def max_in_flight_tokens(self) -> int:
         """Tokens that may be scheduled while their model has not come back."""
-        return self.max_num_batched_tokens
+        return self.max_concurrent_batches * self.max_num_batched_tokens
+
+    @property
+    def max_concurrent_batches(self) -> int:
+        """Steps that may be in the model, or on the way there, at once."""
+        return 2 if self.async_scheduling else 1
 
     @property
     def token_budget(self) -> int:

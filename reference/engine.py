@@ -1,9 +1,11 @@
 """The engine: a workload goes in, step by step, and a trace comes out."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reference.async_scheduler import AsyncScheduler
 from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.block_pool import BlockPool
 from reference.hybrid_kv_cache_manager import HybridKVCacheManager
@@ -28,7 +30,8 @@ class Parts:
 
     ``block_hasher`` makes the hashes of one request: of the hash's name, the block size, the
     prompt's tokens, multimodal items, LoRA name and salt. ``hybrid_kv_cache_manager`` stands in
-    for ``kv_cache_manager`` where layers are grouped.
+    for ``kv_cache_manager`` where layers are grouped, ``async_scheduler`` for ``scheduler`` under
+    async scheduling.
     """
 
     block_pool: Callable[..., Any] = BlockPool
@@ -38,6 +41,17 @@ class Parts:
     request_queue: Callable[..., Any] = create_request_queue
     check_stop: Callable[..., Any] = check_stop
     scheduler: Callable[..., Any] = Scheduler
+    async_scheduler: Callable[..., Any] = AsyncScheduler
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchedStep:
+    """A step in flight: decided, and its model launched."""
+
+    step: int
+    scheduler_output: SchedulerOutput
+    sampled_token_ids: dict[str, list[int]]
+    prefix_cache_stats: PrefixCacheStats
 
 
 class GrammarError(ValueError):
@@ -46,6 +60,8 @@ class GrammarError(ValueError):
 
 class Engine:
     """Runs a workload. ``free_order`` records the whole free list with each step.
+
+    Under async scheduling a step is launched before the one before it comes back.
 
     >>> from reference.workload import parse_workload
     >>> request = {"id": "a", "prompt": [1, 2, 3], "max_tokens": 2}
@@ -64,12 +80,16 @@ class Engine:
         self._parts = parts or Parts()
         self._free_order = free_order
         self._step = 0
+        self._in_flight: deque[LaunchedStep] = deque()
         config = workload.engine
         self.block_pool: BlockPool = self._parts.block_pool(
             config.num_gpu_blocks, config.enable_prefix_caching
         )
         self.kv_cache_manager: BaseKVCacheManager = self._make_kv_cache_manager()
-        self.scheduler: Scheduler = self._parts.scheduler(
+        scheduler = (
+            self._parts.async_scheduler if config.async_scheduling else self._parts.scheduler
+        )
+        self.scheduler: Scheduler = scheduler(
             config,
             self.kv_cache_manager,
             self._parts.request_queue,
@@ -102,26 +122,22 @@ class Engine:
 
     def _make_model_runner(self) -> ModelRunner:
         config, vocab_size = self.workload.engine, self.workload.model.vocab_size
+        num_drafts = config.num_speculative_tokens
         if config.kv_cache_groups is None:
-            return ModelRunner(Tape(config.block_size, vocab_size))
-        return HybridModelRunner(HybridTape(config.kv_cache_groups, vocab_size))
+            return ModelRunner(Tape(config.block_size, vocab_size), num_drafts)
+        return HybridModelRunner(HybridTape(config.kv_cache_groups, vocab_size), num_drafts)
 
     @property
     def done(self) -> bool:
         """Whether every request has come, ended and been reported."""
-        return self._step > self._due.last_arrival and not self.scheduler.has_requests()
+        has_come = self._step > self._due.last_arrival
+        return has_come and not self._in_flight and not self.scheduler.has_requests()
 
     def step(self) -> StepRecord:
-        """Runs the next step: what is due before it, its decisions, the model, the update."""
-        step = self._step
-        self._apply_what_is_due(step)
-        output = self.scheduler.schedule()
-        sampled = self._model_runner.execute_model(output, self._requests)
-        for request_id in self._due.late_aborts.get(step, ()):
-            self._abort(request_id)
-        clients = self.scheduler.update_from_output(output, sampled)
-        self._step += 1
-        return self._record(step, output, clients)
+        """Launches the steps that may be in flight, and takes in the oldest of them."""
+        while self._may_launch():
+            self._launch()
+        return self._land(self._in_flight.popleft())
 
     def run(self) -> Trace:
         """Runs to the end, or to ``max_steps``."""
@@ -130,9 +146,41 @@ class Engine:
             steps.append(self.step())
         return Trace(self.workload.name, steps, self.outputs, complete=self.done)
 
+    def _may_launch(self) -> bool:
+        if not self._in_flight:
+            return True
+        has_room = len(self._in_flight) < self.workload.engine.max_concurrent_batches
+        # Nobody waits for a step that could not do anything.
+        has_use = self._step < self.workload.max_steps and self.scheduler.has_requests()
+        return has_room and has_use
+
+    def _launch(self) -> None:
+        """What is due before a step, its decisions, and the model."""
+        step = self._step
+        self._apply_what_is_due(step)
+        output = self.scheduler.schedule()
+        stats = self.kv_cache_manager.make_prefix_cache_stats()
+        sampled = self._model_runner.execute_model(output, self._requests)
+        for request_id in self._due.late_aborts.get(step, ()):
+            self._abort(request_id)
+        self._in_flight.append(LaunchedStep(step, output, sampled, stats))
+        self._step += 1
+
+    def _land(self, launched: LaunchedStep) -> StepRecord:
+        """What comes back from the model, and the record of its step."""
+        config = self.workload.engine
+        clients = self.scheduler.update_from_output(
+            launched.scheduler_output, launched.sampled_token_ids
+        )
+        if config.num_speculative_tokens and not config.async_scheduling:
+            self.scheduler.update_draft_token_ids(self._model_runner.take_draft_token_ids())
+        return self._record(launched, clients)
+
     def _apply_what_is_due(self, step: int) -> None:
         if step in self.workload.reset_prefix_cache:
             self.scheduler.reset_prefix_cache()
+        if step in self.workload.reset_running_requests:
+            self.scheduler.reset_prefix_cache(reset_running_requests=True)
         for request_id in self._due.early_aborts.get(step, ()):
             self._abort(request_id)
         for arriving in self._due.arrivals.get(step, ()):
@@ -173,16 +221,14 @@ class Engine:
         failure = GrammarError(f"the grammar of {waiting.id} does not compile")
         structured_output.grammar = "compiled" if waiting.grammar.compiles else failure
 
-    def _record(
-        self, step: int, output: SchedulerOutput, clients: dict[int, EngineCoreOutputs]
-    ) -> StepRecord:
+    def _record(self, launched: LaunchedStep, clients: dict[int, EngineCoreOutputs]) -> StepRecord:
+        output, queries = launched.scheduler_output, launched.prefix_cache_stats
         news = [each for client in clients.values() for each in client.outputs]
         for each in news:
             self.outputs[each.request_id].extend(each.new_token_ids)
         free_order = self.block_pool.free_order() if self._free_order else None
-        queries = _prefix_cache_stats(clients)
         return StepRecord(
-            step=step,
+            step=launched.step,
             num_scheduled_tokens=output.num_scheduled_tokens,
             num_computed_tokens=output.num_computed_tokens,
             new_request_ids=output.scheduled_new_reqs,
@@ -206,6 +252,7 @@ class Engine:
             prefix_cache_hits=queries.hits,
             preempted_queries=queries.preempted_queries,
             preempted_hits=queries.preempted_hits,
+            scheduled_spec_decode_tokens=output.scheduled_spec_decode_tokens,
         )
 
 
@@ -226,11 +273,6 @@ class _Timetable:
             if request.abort is not None:
                 aborts = self.late_aborts if request.abort.after_schedule else self.early_aborts
                 aborts.setdefault(request.abort.step, []).append(request.id)
-
-
-def _prefix_cache_stats(clients: dict[int, EngineCoreOutputs]) -> PrefixCacheStats:
-    stats = [client.scheduler_stats for client in clients.values() if client.scheduler_stats]
-    return stats[0].prefix_cache_stats if stats else PrefixCacheStats()
 
 
 def run_workload(workload: Workload, parts: Parts | None = None, free_order: bool = False) -> Trace:

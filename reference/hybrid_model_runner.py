@@ -62,6 +62,10 @@ class HybridTape(Tape):
             tokens += self._slots(request, group, oldest, length)
         return tokens
 
+    def _seen(self, token_ids: list[int]) -> list[int]:
+        oldest = (spec.get_num_skipped_tokens(len(token_ids) - 1) for spec in self._specs)
+        return [token for first in oldest for token in token_ids[first:]]
+
     def _slots(self, request: TapeInput, group: int, start: int, end: int) -> list[int]:
         """What stands at some positions in a group's blocks."""
         empty = [UNWRITTEN] * self.block_size

@@ -6,6 +6,9 @@ from enum import IntEnum
 from reference.stats import SchedulerStats
 from reference.trace import BlockIds
 
+#: Stands for a draft that the scheduler does not know, or that there is not.
+DRAFT_PLACEHOLDER = -1
+
 
 class FinishReason(IntEnum):
     """Why a request ended, as its client is told."""

@@ -80,8 +80,9 @@ class Request:
 
     __slots__ = (
         *("_hashes", "_next_full_block", "all_token_ids", "arrival_time", "block_hashes"),
-        *("client_index", "is_prefill_chunk", "max_tokens", "num_computed_tokens"),
-        *("num_in_flight_tokens", "num_preemptions", "num_prompt_tokens", "num_tokens"),
+        *("client_index", "drop_stale_output", "is_prefill_chunk", "max_tokens"),
+        *("num_computed_tokens", "num_in_flight_tokens", "num_output_placeholders"),
+        *("num_preemptions", "num_prompt_tokens", "num_stale_output_tokens", "num_tokens"),
         *("output_token_ids", "priority"),
         *("request_id", "sampling_params", "skip_reading_prefix_cache", "spec_token_ids"),
         *("status", "stop_reason", "structured_output_request"),
@@ -112,8 +113,12 @@ class Request:
         self.num_prompt_tokens = self.num_tokens = len(self.all_token_ids)
         self.spec_token_ids: list[int] = []
         self.num_computed_tokens = 0
-        # Computed as far as the scheduler is concerned, while their model still runs.
+        # Computed as far as the scheduler is concerned, while their model still runs; those that
+        # a preemption has overtaken; and the outputs that they are to come back with.
         self.num_in_flight_tokens = 0
+        self.num_stale_output_tokens = 0
+        self.drop_stale_output = False
+        self.num_output_placeholders = 0
         self.num_preemptions = 0
         self.is_prefill_chunk = False
         self.stop_reason: int | str | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.config import EngineConfig, Policy
-from reference.output import EngineCoreOutput, EngineCoreOutputs, SchedulerOutput
+from reference.output import DRAFT_PLACEHOLDER, EngineCoreOutput, EngineCoreOutputs, SchedulerOutput
 from reference.request import Request, RequestStatus
 from reference.request_queue import RequestQueue, create_request_queue
 from reference.sched_utils import check_stop as check_stop_in_order
@@ -35,6 +35,8 @@ class Scheduler:
     """
 
     num_lookahead_tokens = 0
+    #: Whether a step may be decided before the outputs of those before it have come back.
+    expects_outputs = False
 
     def __init__(
         self,
@@ -97,8 +99,15 @@ class Scheduler:
                 # A prompt that is not through yet has nothing to draft from.
                 request.spec_token_ids = [] if request.is_prefill_chunk else list(drafts)
 
-    def reset_prefix_cache(self) -> bool:
-        """Empties the prefix cache; False, and nothing done, while any block is in use."""
+    def reset_prefix_cache(self, reset_running_requests: bool = False) -> bool:
+        """Empties the prefix cache; False, and nothing done, while any block is in use.
+
+        With ``reset_running_requests`` all that runs is preempted first, so that no block is.
+        """
+        if reset_running_requests:
+            # The last one first, so that they wait in the order in which they ran.
+            while self.running:
+                self._preempt_request(self.running.pop(), drop_stale_output=True)
         return self.kv_cache_manager.reset_prefix_cache()
 
     def has_unfinished_requests(self) -> bool:
@@ -137,6 +146,7 @@ class Scheduler:
         num_lookahead_tokens = self.num_lookahead_tokens
         threshold = self.config.long_prefill_token_threshold
         last_position = self.config.max_model_len - 1
+        expects_outputs = self.expects_outputs
         num_scheduled_tokens = step.output.num_scheduled_tokens
         num_computed_tokens = step.output.num_computed_tokens
         index = 0
@@ -144,6 +154,8 @@ class Scheduler:
             request = running[index]
             num_computed = request.num_computed_tokens
             num_new = request.num_tokens + len(request.spec_token_ids) - num_computed
+            if expects_outputs:
+                num_new = self._add_expected_outputs(request, num_new)
             if 0 < threshold < num_new:
                 num_new = threshold
             # Conditional expressions, not min(): every request of every step comes this way.
@@ -170,9 +182,14 @@ class Scheduler:
                 self._schedule_drafts(request, num_new, step.output)
             index += 1
 
+    def _add_expected_outputs(self, _request: Request, num_new: int) -> int:
+        """The tokens to schedule when those count that the model has not come back with."""
+        return num_new
+
     def _schedule_drafts(self, request: Request, num_new: int, output: SchedulerOutput) -> None:
         """Keeps the drafts for which there was budget; the request has none left afterwards."""
-        num_drafts = num_new + request.num_computed_tokens - request.num_tokens
+        num_known = request.num_tokens + request.num_output_placeholders
+        num_drafts = num_new + request.num_computed_tokens - num_known
         if num_drafts > 0:
             drafts = request.spec_token_ids[:num_drafts]
             output.scheduled_spec_decode_tokens[request.request_id] = drafts
@@ -209,15 +226,17 @@ class Scheduler:
         output.new_block_ids.pop(request.request_id, None)
         output.scheduled_spec_decode_tokens.pop(request.request_id, None)
 
-    def _preempt_request(self, request: Request) -> None:
+    def _preempt_request(self, request: Request, drop_stale_output: bool = False) -> None:
         """Sends a request that is no longer in ``running`` back to the front of the waiting.
 
         It keeps its tokens and their hashes, so that it may find its own blocks again.
+        ``drop_stale_output`` tells what becomes of outputs that are still to come back.
         """
         self.kv_cache_manager.free(request.request_id)
         request.status = RequestStatus.PREEMPTED
         request.num_computed_tokens = 0
         request.spec_token_ids = []
+        request.drop_stale_output = drop_stale_output
         request.num_preemptions += 1
         self.waiting_queues.waiting.prepend_request(request)
         self._preempted_req_ids.add(request.request_id)
@@ -230,7 +249,7 @@ class Scheduler:
             if queue is None:
                 break
             request = queue.peek_request()
-            if request.status.is_blocked and not self._try_promote(request):
+            if self._is_passed_over(request):
                 passed_over.prepend_request(queue.pop_request())
                 continue
             if not self._try_admit(request, step):
@@ -240,6 +259,10 @@ class Scheduler:
         if len(passed_over):
             # They were reversed on the way in and are reversed back here.
             queues.skipped_waiting.prepend_requests(passed_over)
+
+    def _is_passed_over(self, request: Request) -> bool:
+        """Whether a request cannot be admitted yet, for reasons of its own; others may be."""
+        return request.status.is_blocked and not self._try_promote(request)
 
     def _try_promote(self, request: Request) -> bool:
         """Whether a blocked request has what it waited for; it can be admitted then."""
@@ -256,6 +279,12 @@ class Scheduler:
         config, manager, output = self.config, self.kv_cache_manager, step.output
         hit_blocks, num_hit_tokens = manager.get_computed_blocks(request)
         num_new = request.num_tokens - num_hit_tokens
+        padding: list[int] = []
+        if num_new == 1 and self._is_padded(num_hit_tokens, output):
+            padding = [DRAFT_PLACEHOLDER] * config.num_speculative_tokens
+            num_new += len(padding)
+            if num_new > step.budget:
+                return False
         if 0 < config.long_prefill_token_threshold < num_new:
             num_new = config.long_prefill_token_threshold
         if num_new > step.budget:
@@ -283,11 +312,26 @@ class Scheduler:
         output.num_computed_tokens[request_id] = num_hit_tokens
         output.num_cached_tokens[request_id] = num_hit_tokens
         output.block_ids[request_id] = manager.get_block_ids(request_id)
+        if padding:
+            output.scheduled_spec_decode_tokens[request_id] = padding
         step.budget -= num_new
         request.status = RequestStatus.RUNNING
         request.num_computed_tokens = num_hit_tokens
         self.running.append(request)
         return True
+
+    def _is_padded(self, num_hit_tokens: int, output: SchedulerOutput) -> bool:
+        """Whether an admission of one token gets drafts that mean nothing.
+
+        Where all others verify drafts, a batch of equal shapes is worth more than the tokens.
+        """
+        num_padded = 1 + self.config.num_speculative_tokens
+        if num_padded == 1 or num_hit_tokens + num_padded >= self.config.max_model_len:
+            return False
+        ran = [self.requests[i] for i in output.num_scheduled_tokens if i not in output.block_ids]
+        if any(request.is_prefill_chunk for request in ran):
+            return False
+        return bool(ran) or num_hit_tokens > 0
 
     def _update_after_schedule(self, output: SchedulerOutput) -> None:
         """Counts the tokens as computed already, so that the next step can be decided."""
@@ -318,10 +362,8 @@ class Scheduler:
             sampled = sampled_token_ids.get(request_id)
             if request is None or not sampled:
                 continue
-            if request_id in drafts:
-                num_accepted = len(sampled) - 1
-                request.num_computed_tokens -= len(drafts[request_id]) - num_accepted
-            new_token_ids, is_stopped = self._append_until_stop(request, sampled)
+            num_drafts = len(drafts[request_id]) if request_id in drafts else 0
+            new_token_ids, is_stopped = self._take_in(request, sampled, num_drafts)
             output = EngineCoreOutput(request_id, new_token_ids)
             outputs[request.client_index].append(output)
             if is_stopped:
@@ -335,10 +377,13 @@ class Scheduler:
             self._fail_grammars(outputs)
         return self._wrap(outputs)
 
-    def _append_until_stop(
-        self, request: Request, sampled: Sequence[int]
+    def _take_in(
+        self, request: Request, sampled: Sequence[int], num_drafts: int
     ) -> tuple[list[int], bool]:
         """The sampled tokens up to the one that ends the request, and whether one does."""
+        if num_drafts:
+            num_accepted = len(sampled) - 1
+            request.num_computed_tokens -= num_drafts - num_accepted
         check_stop, max_model_len = self._check_stop, self.config.max_model_len
         for count, token in enumerate(sampled, 1):
             request.append_output_token_id(token)

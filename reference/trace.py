@@ -43,6 +43,8 @@ class StepRecord:
         num_cached_tokens: prefix hit of each admitted request, in tokens.
         preempted_request_ids: sorted.
         finished_request_ids: handed out by this step's ``schedule``, sorted.
+        scheduled_spec_decode_tokens: drafts among the scheduled tokens, -1 for one that the
+            scheduler does not know; none, no entry.
         sampled_token_ids: tokens appended by this step's update; none, no entry.
         finished: reason and stop reason of each request that this step's update ended.
         running, waiting: the queues after the update; blocked requests come first in ``waiting``.
@@ -50,6 +52,9 @@ class StepRecord:
         free_block_ids: the whole free list in order, when it was asked for.
         prefix_cache_queries, prefix_cache_hits: tokens looked up and found by this step's
             admissions; ``preempted_queries`` and ``preempted_hits`` those of resumed requests.
+
+    Under async scheduling the update of a step comes after the next step was scheduled, and what
+    is said of the time after the update holds for that moment.
 
     Two records are equal when all fields are, the order of ``num_scheduled_tokens`` included.
     """
@@ -74,6 +79,7 @@ class StepRecord:
     prefix_cache_hits: int = 0
     preempted_queries: int = 0
     preempted_hits: int = 0
+    scheduled_spec_decode_tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StepRecord):

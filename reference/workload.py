@@ -96,7 +96,11 @@ class WorkloadRequest:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Everything that a run depends on; ``requests`` are in file order."""
+    """Everything that a run depends on; ``requests`` are in file order.
+
+    Before the steps ``reset_prefix_cache`` the prefix cache is emptied if no block is in use;
+    before ``reset_running_requests`` all that runs is preempted for it.
+    """
 
     name: str
     engine: EngineConfig = field(default_factory=EngineConfig)
@@ -104,6 +108,7 @@ class Workload:
     requests: tuple[WorkloadRequest, ...] = ()
     max_steps: int = 1000
     reset_prefix_cache: tuple[int, ...] = ()
+    reset_running_requests: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The workload as plain data that ``parse_workload`` reads back; defaults are left out.
@@ -117,10 +122,11 @@ class Workload:
             "model": _changed(self.model, ModelConfig()),
             "max_steps": self.max_steps,
             "reset_prefix_cache": list(self.reset_prefix_cache),
+            "reset_running_requests": list(self.reset_running_requests),
             "requests": [_request_to_dict(request, self.model) for request in self.requests],
         }
         defaults: dict[str, Any] = {"engine": {}, "model": {}, "max_steps": 1000}
-        defaults["reset_prefix_cache"] = []
+        defaults |= {"reset_prefix_cache": [], "reset_running_requests": []}
         return {key: value for key, value in data.items() if value != defaults.get(key)}
 
 

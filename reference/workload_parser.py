@@ -17,7 +17,10 @@ from reference.workload import (
 
 Prefixes = dict[str, tuple[int, ...]]
 
-WORKLOAD_KEYS = ("engine", "model", "max_steps", "reset_prefix_cache", "prefixes", "requests")
+WORKLOAD_KEYS = (
+    *("engine", "model", "max_steps", "reset_prefix_cache", "reset_running_requests"),
+    *("prefixes", "requests"),
+)
 ENGINE_KEYS = tuple(field.name for field in fields(EngineConfig))
 PATTERN_KEYS = ("max_pattern_size", "min_pattern_size", "min_count")
 REQUEST_KEYS = (
@@ -43,6 +46,7 @@ def read_workload(data: object, source: str, name: str) -> Workload:
         requests=_requests(top, engine, model, prefixes, max_steps),
         max_steps=max_steps,
         reset_prefix_cache=top.integers("reset_prefix_cache", (), minimum=0),
+        reset_running_requests=top.integers("reset_running_requests", (), minimum=0),
     )
 
 
@@ -72,6 +76,10 @@ def _engine(data: Fields) -> EngineConfig:
                 "scheduler_reserve_full_isl", default.scheduler_reserve_full_isl
             ),
             watermark=data.number("watermark", default.watermark),
+            async_scheduling=data.boolean("async_scheduling", default.async_scheduling),
+            num_speculative_tokens=data.integer(
+                "num_speculative_tokens", default.num_speculative_tokens, minimum=0
+            ),
             **read_groups(data, default),
         )
     except ConfigError as error:

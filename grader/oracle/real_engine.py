@@ -5,18 +5,24 @@ tape as the reference engine's: it reads and writes tokens at the slots that vLL
 name, so that the two engines sample the same token as long as they agree.
 """
 
+from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.engine import EngineCoreOutputs
-from vllm.v1.outputs import ModelRunnerOutput
+from vllm.v1.metrics.stats import PrefixCacheStats
+from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
 from grader.oracle.real_scheduler import build_request, build_scheduler
-from reference.hybrid_model_runner import HybridTape
-from reference.tape import Tape, TapeInput
-from reference.trace import BlockIds, StepRecord, Trace, by_group
+from reference.hybrid_model_runner import HybridModelRunner, HybridTape
+from reference.model_runner import ModelRunner
+from reference.output import SchedulerOutput as ReferenceOutput
+from reference.sampling_params import SamplingParams
+from reference.tape import Tape
+from reference.trace import BlockIds, StepRecord, Trace
 from reference.workload import Workload, WorkloadRequest, parse_workload
 
 
@@ -28,43 +34,90 @@ def run(data: dict[str, Any]) -> dict[str, Any]:
     return RealEngine(parse_workload(data, "workload.yaml")).run().to_dict()
 
 
+@dataclass(frozen=True)
+class Admitted:
+    """What the model runner reads of a request that vLLM has admitted."""
+
+    all_token_ids: tuple[int, ...]
+    num_prompt_tokens: int
+    sampling_params: SamplingParams
+
+
+@dataclass(frozen=True)
+class LaunchedStep:
+    """A step in flight: the first half of its record, and what vLLM is to be given back."""
+
+    scheduled: dict[str, Any]
+    scheduler_output: SchedulerOutput
+    model_output: ModelRunnerOutput
+    prefix_cache_stats: PrefixCacheStats
+
+
 class RealEngine:
     """vLLM's scheduler with a tape for a model, driven through one workload."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
+        self.engine = workload.engine
         self.scheduler = build_scheduler(workload.engine)
         self.pool = self.scheduler.kv_cache_manager.block_pool
         self.groups = workload.engine.kv_cache_groups
-        vocab_size = workload.model.vocab_size
-        self.tape = (
-            Tape(workload.engine.block_size, vocab_size)
-            if self.groups is None
-            else HybridTape(self.groups, vocab_size)
-        )
-        self.block_tables: dict[str, list[list[int]]] = {}
+        self.model_runner = self._make_model_runner()
         self.requests: dict[str, Request] = {}
+        self.params = {request.id: request.sampling_params for request in workload.requests}
         self.outputs: dict[str, list[int]] = {request.id: [] for request in workload.requests}
         self.arrivals = sorted(workload.requests, key=lambda request: request.arrival)
         self.num_arrived = 0
+        self.num_launched = 0
+        self.in_flight: deque[LaunchedStep] = deque()
+
+    def _make_model_runner(self) -> ModelRunner:
+        vocab_size, num_drafts = self.workload.model.vocab_size, self.engine.num_speculative_tokens
+        if self.groups is None:
+            return ModelRunner(Tape(self.engine.block_size, vocab_size), num_drafts)
+        return HybridModelRunner(HybridTape(self.groups, vocab_size), num_drafts)
 
     def run(self) -> Trace:
         steps: list[StepRecord] = []
         while self._is_busy() and len(steps) < self.workload.max_steps:
-            steps.append(self._step(len(steps)))
+            while self._may_launch():
+                self._launch()
+            steps.append(self._land(self.in_flight.popleft()))
         return Trace(self.workload.name, steps, self.outputs, complete=not self._is_busy())
 
     def _is_busy(self) -> bool:
-        return self.num_arrived < len(self.arrivals) or self.scheduler.has_requests()
+        to_come = self.num_arrived < len(self.arrivals)
+        return to_come or bool(self.in_flight) or self.scheduler.has_requests()
 
-    def _step(self, step: int) -> StepRecord:
+    def _may_launch(self) -> bool:
+        """As vLLM's `EngineCore` does: fill the queue of batches before waiting for one."""
+        if not self.in_flight:
+            return True
+        may_schedule = self.num_launched < self.workload.max_steps and self.scheduler.has_requests()
+        size = self.scheduler.vllm_config.max_concurrent_batches
+        return may_schedule and len(self.in_flight) < size
+
+    def _launch(self) -> None:
+        step = self.num_launched
         self._before_schedule(step)
         output = self.scheduler.schedule()
+        stats = self.scheduler.kv_cache_manager.make_prefix_cache_stats()
         scheduled = self._scheduled(step, output)
         model_output = self._execute_model(scheduled)
         self._abort(step, after_schedule=True)
-        outputs = self.scheduler.update_from_output(output, model_output)
-        record = self._updated(scheduled, outputs[0])
+        self.in_flight.append(LaunchedStep(scheduled, output, model_output, stats))
+        self.num_launched += 1
+
+    def _land(self, launched: LaunchedStep) -> StepRecord:
+        outputs = self.scheduler.update_from_output(
+            launched.scheduler_output, launched.model_output
+        )
+        if self.engine.num_speculative_tokens and not self.engine.async_scheduling:
+            drafts = self.model_runner.take_draft_token_ids()
+            self.scheduler.update_draft_token_ids(
+                DraftTokenIds(list(drafts), [list(tokens) for tokens in drafts.values()])
+            )
+        record = self._updated(launched, outputs[0])
         for id, tokens in record.sampled_token_ids.items():
             self.outputs[id].extend(tokens)
         return record
@@ -72,6 +125,8 @@ class RealEngine:
     def _before_schedule(self, step: int) -> None:
         if step in self.workload.reset_prefix_cache:
             self.scheduler.reset_prefix_cache()
+        if step in self.workload.reset_running_requests:
+            self.scheduler.reset_prefix_cache(reset_running_requests=True)
         self._abort(step, after_schedule=False)
         while self.num_arrived < len(self.arrivals):
             request = self.arrivals[self.num_arrived]
@@ -129,6 +184,9 @@ class RealEngine:
             "num_cached_tokens": {id: computed[id] for id in admitted},
             "preempted_request_ids": sorted(output.preempted_req_ids or ()),
             "finished_request_ids": sorted(output.finished_req_ids),
+            "scheduled_spec_decode_tokens": {
+                id: list(tokens) for id, tokens in output.scheduled_spec_decode_tokens.items()
+            },
         }
 
     def _block_ids(self, blocks: Sequence[Sequence[int]]) -> BlockIds:
@@ -137,39 +195,31 @@ class RealEngine:
 
     def _execute_model(self, scheduled: dict[str, Any]) -> ModelRunnerOutput:
         """Run the tape on the blocks that the step's output names, and on no others."""
-        for id, blocks in scheduled["block_ids"].items():
-            self.block_tables[id] = by_group(blocks)
-        for id, blocks in scheduled["new_block_ids"].items():
-            for table, new_blocks in zip(self.block_tables[id], by_group(blocks), strict=True):
-                table.extend(new_blocks)
-        ids = list(scheduled["num_scheduled_tokens"])
-        sampled = self.tape.execute(self._tape_input(id, scheduled) for id in ids)
+        names = ("num_scheduled_tokens", "num_computed_tokens", "block_ids", "new_block_ids")
+        output = ReferenceOutput(
+            **{name: scheduled[name] for name in (*names, "scheduled_spec_decode_tokens")},
+            preempted_req_ids=set(scheduled["preempted_request_ids"]),
+            finished_req_ids=set(scheduled["finished_request_ids"]),
+        )
+        admitted = {id: self._admitted(id) for id in scheduled["block_ids"]}
+        sampled = self.model_runner.execute_model(output, admitted)
+        ids = list(sampled)
         return ModelRunnerOutput(
             req_ids=ids,
             req_id_to_index={id: index for index, id in enumerate(ids)},
             sampled_token_ids=[sampled[id] for id in ids],
         )
 
-    def _tape_input(self, id: str, scheduled: dict[str, Any]) -> TapeInput:
-        request = self.requests[id]
-        params = request.sampling_params
-        return TapeInput(
-            request_id=id,
-            token_ids=list(request.all_token_ids),
-            block_ids=self.block_tables[id][0] if self.groups is None else self.block_tables[id],
-            num_computed_tokens=scheduled["num_computed_tokens"][id],
-            num_new_tokens=scheduled["num_scheduled_tokens"][id],
-            # What vLLM's own sampler masks until min_tokens is reached.
-            forbidden_token_ids=frozenset(params.all_stop_token_ids),
-            num_restricted=max(params.min_tokens - request.num_output_tokens, 0),
-        )
+    def _admitted(self, id: str) -> Admitted:
+        real = self.requests[id]
+        return Admitted(tuple(real.all_token_ids), real.num_prompt_tokens, self.params[id])
 
-    def _updated(self, scheduled: dict[str, Any], outputs: EngineCoreOutputs) -> StepRecord:
+    def _updated(self, launched: LaunchedStep, outputs: EngineCoreOutputs) -> StepRecord:
         """The record of a step whose output was taken in."""
-        stats = outputs.scheduler_stats.prefix_cache_stats
+        stats = launched.prefix_cache_stats
         waiting = (*self.scheduler.skipped_waiting, *self.scheduler.waiting)
         return StepRecord(
-            **scheduled,
+            **launched.scheduled,
             sampled_token_ids={
                 output.request_id: list(output.new_token_ids)
                 for output in outputs.outputs

@@ -17,6 +17,7 @@ from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
 from vllm.sampling_params import RepetitionDetectionParams, SamplingParams
 from vllm.utils.hashing import get_hash_fn_by_name
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.kv_cache_interface import (
     ChunkedLocalAttentionSpec,
@@ -60,10 +61,13 @@ class TextRequest(Request):
 
 
 class AnyTokens:
-    """Stands in for the structured output manager: accepts whatever was sampled."""
+    """Stands in for the structured output manager: accepts whatever was sampled or drafted."""
 
     def accept_tokens(self, _request: Request, _token_ids: list[int]) -> bool:
         return True
+
+    def validate_tokens(self, _request: Request, token_ids: list[int]) -> list[int]:
+        return token_ids
 
 
 @cache
@@ -94,7 +98,7 @@ def _tiny_llama_folder() -> str:
 
 
 def build_scheduler(engine: EngineConfig) -> Scheduler:
-    """vLLM's `Scheduler` under the limits of `engine`."""
+    """vLLM's `Scheduler`, or `AsyncScheduler`, under the limits of `engine`."""
     prepare()
     cache_config = CacheConfig(
         block_size=engine.block_size,
@@ -108,7 +112,10 @@ def build_scheduler(engine: EngineConfig) -> Scheduler:
         device_config=DeviceConfig("cpu"),
     )
     cache_config.num_gpu_blocks = engine.num_gpu_blocks
-    return Scheduler(
+    # On a CPU vLLM turns it off, whatever it is told.
+    vllm_config.scheduler_config.async_scheduling = engine.async_scheduling
+    scheduler_class = AsyncScheduler if engine.async_scheduling else Scheduler
+    scheduler = scheduler_class(
         vllm_config=vllm_config,
         kv_cache_config=build_kv_cache_config(engine),
         structured_output_manager=AnyTokens(),
@@ -116,6 +123,10 @@ def build_scheduler(engine: EngineConfig) -> Scheduler:
         hash_block_size=engine.hash_block_size,
         log_stats=True,
     )
+    # A speculative configuration would ask for a drafter that fits; the number is all there is
+    # to decide about.
+    scheduler.num_spec_tokens = engine.num_speculative_tokens
+    return scheduler
 
 
 def build_kv_cache_config(engine: EngineConfig) -> KVCacheConfig:
@@ -158,7 +169,7 @@ def _scheduler_config(engine: EngineConfig) -> SchedulerConfig:
         policy=engine.policy,
         scheduler_reserve_full_isl=engine.scheduler_reserve_full_isl,
         watermark=engine.watermark,
-        async_scheduling=False,
+        async_scheduling=engine.async_scheduling,
     )
     for name in ("max_num_batched_tokens", "max_num_seqs", "enable_chunked_prefill", "policy"):
         if getattr(config, name) != getattr(engine, name):
