@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from grader.places import Places
+from grader.learner import Learner
 from grader.progress import Progress, digest
 from manifest.course import Lesson
 
@@ -14,15 +14,8 @@ if TYPE_CHECKING:
     from grader.verdict import Verdict
 
 
-class Learning(Protocol):
-    """What grading needs to know of a learner."""
-
-    places: Places
-    progress: Progress
-
-
 def grade_lesson(
-    learner: Learning,
+    learner: Learner,
     lesson: Lesson,
     submission: Path | None = None,
     fresh: bool = False,

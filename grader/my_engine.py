@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from grader.commands.common import Learner
 from grader.handing import hand_in_as
+from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from grader.places import shown
 from grader.standing import standings

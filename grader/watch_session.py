@@ -7,9 +7,8 @@ import sys
 from rich.console import RenderableType
 from rich.text import Text
 
-from grader.commands.common import Learner
-from grader.commands.hint import next_hint
 from grader.grading import remember
+from grader.learner import Learner, NoHints
 from grader.progress import digest
 from grader.report.console import make_console, show
 from grader.report.course import course_list
@@ -88,12 +87,10 @@ class WatchSession:
         return following
 
     def _hint(self) -> None:
-        import click
-
         try:
-            page: RenderableType = hint_page(self._lesson, *next_hint(self._learner, self._lesson))
-        except click.ClickException as error:
-            page = Text(error.format_message())
+            page: RenderableType = hint_page(self._lesson, *self._learner.next_hint(self._lesson))
+        except NoHints as error:
+            page = Text(str(error))
         self._show(page)
 
     def _list(self) -> None:

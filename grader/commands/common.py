@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from grader.places import Places, places
-from grader.progress import Progress
-from manifest.course import Course, Lesson, Topic, UnknownName, load
+from manifest.course import Lesson, Topic, UnknownName, load
 
 
 def unwritten(lesson: Lesson) -> click.UsageError:
@@ -73,36 +71,3 @@ def _lesson(name: str) -> Lesson:
         return load().lesson(name)
     except UnknownName as error:
         raise click.UsageError(f"{error} (all of them: vllmlings list)") from error
-
-
-class Learner:
-    """The course, and where this learner stands in it."""
-
-    def __init__(self, course: Course | None = None, where: Places | None = None) -> None:
-        self.course = course or load()
-        self.places = where or places()
-        self.progress = Progress(self.places.state)
-
-    def warn_of_lost_progress(self) -> None:
-        """Say on stderr when the progress file could not be read and was set aside."""
-        if self.progress.set_aside is not None:
-            click.echo(
-                f"{self.progress.set_aside.name}: the progress file could not be read; it was "
-                "set aside and counting starts anew. Your exercises are untouched.",
-                err=True,
-            )
-
-    def lesson_or_next(self, lesson: Lesson | None) -> Lesson:
-        """The lesson that was named, or the next one that has not passed."""
-        if lesson is not None:
-            return lesson
-        from grader.standing import next_lesson, standings
-
-        found = next_lesson(standings(self.course, self.progress, self.places))
-        return found if found is not None else self.course.written[-1]
-
-    def lesson_after(self, lesson: Lesson) -> Lesson | None:
-        """The next lesson behind this one that has not passed; None if there is none left."""
-        from grader.standing import next_lesson, standings
-
-        return next_lesson(standings(self.course, self.progress, self.places), lesson.path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.commands.common import Learner
+from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from grader.workloads import read_workload
 from manifest.course import Lesson

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON, Learner
+from grader.commands.common import LESSON
 from grader.commands.solution import require_pass, solution_source
+from grader.learner import Learner
 from grader.places import shown
 from manifest.course import Lesson
 

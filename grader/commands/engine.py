@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grader.commands.common import Learner
+from grader.learner import Learner
 
 if TYPE_CHECKING:
     from reference.trace import Trace

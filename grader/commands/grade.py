@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from grader.commands.common import Learner, lessons_named
+from grader.commands.common import lessons_named
 from grader.grading import grade_lesson
+from grader.learner import Learner
 from manifest.course import Lesson
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON, Learner
-from grader.lessons import Lesson as Files
+from grader.commands.common import LESSON
+from grader.learner import Learner, NoHints
 from manifest.course import Lesson
 
 
@@ -24,17 +24,9 @@ def command(lesson: Lesson | None, reset: bool) -> None:
             record.hints_shown = 0
         click.echo(f"{lesson.path}: the next hint is the first one again.")
         return
-    show(hint_page(lesson, *next_hint(learner, lesson)))
-
-
-def next_hint(learner: Learner, lesson: Lesson) -> tuple[list[str], int]:
-    """All hints of a lesson, and how many of them are shown now, counting the new one."""
-    from grader.hints import read_hints
-
-    hints = read_hints(Files(lesson.path).hints)
-    if not hints:
-        raise click.ClickException(f"{lesson.path}: there is no hint for this lesson")
-    with learner.progress.change(lesson.path) as record:
-        record.hints_shown = min(record.hints_shown + 1, len(hints))
+    try:
+        hints, shown = learner.next_hint(lesson)
+    except NoHints as error:
+        raise click.ClickException(str(error)) from error
     learner.warn_of_lost_progress()
-    return hints, record.hints_shown
+    show(hint_page(lesson, hints, shown))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import Learner
+from grader.learner import Learner
 
 
 @click.command("list")

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from grader.commands.common import LESSON, Learner
+from grader.commands.common import LESSON
+from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from manifest.course import Lesson
 

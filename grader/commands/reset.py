@@ -6,8 +6,9 @@ from datetime import datetime
 
 import click
 
-from grader.commands.common import LESSON, Learner
+from grader.commands.common import LESSON
 from grader.files import write_atomically
+from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from grader.places import shown
 from manifest.course import Lesson

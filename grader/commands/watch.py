@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON, Learner
+from grader.commands.common import LESSON
+from grader.learner import Learner
 from manifest.course import Lesson
 
 

@@ -7,28 +7,24 @@ from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from grader.places import shown
 from grader.report.console import harmless
-from grader.report.failure import in_one_line, tell
+from grader.report.failure import in_one_line
+from grader.report.stories import stories
 from grader.report.words import commands, counted, listed
 from grader.verdict import (
     CheckResult,
     ExampleResult,
     GraderError,
     LoadError,
-    NotImplementedYet,
     Verdict,
 )
 
-STORIES = 2
 PRINTED_LINES = 8
 SYMBOLS = {"passed": "✓", "failed": "✗", "blocked": "○", "error": "!"}
-# A label, a title, and the story under it.
-_Told = tuple[str, str, Iterator[RenderableType]]
 STYLES = {"passed": "good", "failed": "bad", "blocked": "wait", "error": "bad"}
 
 
@@ -61,9 +57,8 @@ def verdict_page(
 def _load_error(error: LoadError) -> Iterator[RenderableType]:
     where = error.file if error.line is None else f"{error.file}:{error.line}"
     yield Text.assemble(("✗ cannot be loaded  ", "bad"), (where, "name"))
-    yield Text(f"  {harmless(error.cause)}")
-    if error.fix:
-        yield Text(f"  {harmless(error.fix)}")
+    for line in (error.cause, error.fix):
+        yield Padding(Text(harmless(line)), (0, 0, 0, 2), expand=False)
 
 
 def _grader_error(error: GraderError) -> Iterator[RenderableType]:
@@ -79,7 +74,7 @@ def _results(verdict: Verdict, width: int, full: bool) -> Iterator[RenderableTyp
         yield Text()
     if verdict.checks:
         yield _checks_table(verdict.checks)
-    yield from _stories(verdict, width, full)
+    yield from stories(verdict, width, full)
     yield Text()
     yield _sum(verdict)
 
@@ -122,56 +117,6 @@ def _note(check: CheckResult, numbers: dict[str, int]) -> str:
     if check.outcome == "error":
         return "the check itself is broken"
     return in_one_line(check.failure) if check.failure is not None else ""
-
-
-def _stories(verdict: Verdict, width: int, full: bool) -> Iterator[RenderableType]:
-    told = [*_example_stories(verdict, width, full), *_check_stories(verdict, width, full)]
-    # An example is read fast and says little: one of them, then the first checks.
-    shown = told if full else [*_of(told, "example")[:1], *_of(told, "check")[:STORIES]]
-    for label, title, lines in shown:
-        yield Text()
-        yield Rule(Text.assemble(("✗ ", "bad"), label), align="left", style="quiet")
-        yield Text(title, style="head")
-        yield Padding(Group(*lines), (0, 0, 0, 2), expand=False)
-    if len(told) > len(shown):
-        name = verdict.lesson.split("/")[-1]
-        yield Text()
-        yield Text(
-            f"{len(told) - len(shown)} more failed; all stories: vllmlings grade {name} --full",
-            style="quiet",
-        )
-
-
-def _of(told: list[_Told], kind: str) -> list[_Told]:
-    return [one for one in told if one[0].startswith(kind)]
-
-
-def _example_stories(verdict: Verdict, width: int, full: bool) -> Iterator[_Told]:
-    for example in verdict.examples:
-        if example.outcome != "passed" and example.failure is not None:
-            story = tell(example.failure, width - 2, full)
-            yield "example", f"The example of {example.name}", story
-
-
-def _check_stories(verdict: Verdict, width: int, full: bool) -> Iterator[_Told]:
-    # What is written but wrong comes before what is not written yet.
-    numbered = enumerate(verdict.checks, start=1)
-    for number, check in sorted(numbered, key=lambda pair: _is_unwritten(pair[1])):
-        if check.outcome == "failed" and check.failure is not None:
-            story = _check_story(check, verdict.lesson, width, full)
-            yield f"check {number}", check.title, story
-
-
-def _is_unwritten(check: CheckResult) -> bool:
-    return isinstance(check.failure, NotImplementedYet)
-
-
-def _check_story(
-    check: CheckResult, lesson: str, width: int, full: bool
-) -> Iterator[RenderableType]:
-    if check.failure is not None:
-        yield from tell(check.failure, width - 2, full)
-    yield Text.assemble(("The rule: ", "quiet"), f"exercises/{lesson}.md > {check.rule}")
 
 
 def _sum(verdict: Verdict) -> Text:

@@ -134,6 +134,14 @@ def test_what_is_wrong_is_told_before_what_is_not_written_yet(page) -> None:
     assert text.index("✗ check 4 ─") < text.index("✗ check 1 ─")
 
 
+def test_one_endless_loop_stands_for_all(page) -> None:
+    loops = [failed(TimedOut(call=f"f({n})", seconds=5.0), f"Rule {n}.") for n in range(4)]
+    text = page(verdict(*loops, failed(MISMATCHED)))
+    assert text.count("did not come back") == 1
+    assert text.count("the engine:") == 1
+    assert "3 more failed" in text
+
+
 def test_a_blocked_check_says_what_it_waits_for(page) -> None:
     blocked = CheckResult("test_c", "C.", 3, 0, "blocked", "R", blocked_by=["test_b"])
     text = page(verdict(failed(MISMATCHED, "The first rule."), blocked))
