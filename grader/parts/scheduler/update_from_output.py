@@ -28,11 +28,15 @@ def sampling_params(lesson: Any, request: Request) -> Any:
     """The lesson's ``SamplingParams`` of an engine's request."""
     params = request.sampling_params
     repetition = params.repetition_detection
+    triple = repetition and (
+        repetition.max_pattern_size,
+        repetition.min_pattern_size,
+        repetition.min_count,
+    )
     return lesson.SamplingParams(
-        params.max_tokens,
-        params.min_tokens,
-        params.eos_token_id,
-        params.stop_token_ids,
-        repetition
-        and (repetition.max_pattern_size, repetition.min_pattern_size, repetition.min_count),
+        max_tokens=params.max_tokens,
+        min_tokens=params.min_tokens,
+        eos_token_id=params.eos_token_id,
+        stop_token_ids=params.stop_token_ids,
+        repetition_detection=triple,
     )

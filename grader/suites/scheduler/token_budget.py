@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.checks import check, expect, require, story
+from grader.checks import check, expect, require, setting, story
 from grader.parts.scheduler.token_budget import install
 from reference.block_pool import BlockPool
 from reference.config import EngineConfig
@@ -24,6 +24,7 @@ SEATS = st.integers(1, 5)
 BUDGETS = st.integers(5, 40)
 THRESHOLDS = st.sampled_from([0, 0, 3, 8])
 FEW = 30
+MODEL = "The model samples one token for each request that has nothing left to compute."
 
 
 @dataclass
@@ -59,7 +60,8 @@ class Drive:
             self.scheduler.add_request(request_id, num_prompt_tokens, max_tokens)
             self.requests[request_id] = Known(num_prompt_tokens, max_tokens)
             self.waiting.append(request_id)
-        story("Each step's model samples one token for every request with nothing left to compute.")
+        if MODEL not in setting():
+            story(MODEL)
 
     def offer(self, drafts: dict[str, list[int]]) -> None:
         self.scheduler.update_draft_token_ids(drafts)
@@ -121,7 +123,7 @@ class Drive:
         return steps
 
 
-@check(points=2, rule="Running requests first")
+@check(points=1, rule="Running requests first")
 def test_running_requests_come_first(lesson: Any) -> None:
     """Running requests are served before waiting ones, each group in its order."""
     drive = Drive(lesson, [10, 50, 5, 7], max_tokens=4, max_num_seqs=3, max_num_batched_tokens=32)
@@ -297,21 +299,27 @@ def test_the_sampled_token_has_room(lesson: Any) -> None:
     expect(output.scheduled_spec_decode_tokens, {"r0": [1]}, "One of the two tokens is a draft.")
 
 
+FITTING = [
+    (9, {"r0": 4, "r1": 4}, {"r0": [11, 12, 13], "r1": [21, 22, 23]}),
+    (6, {"r0": 4, "r1": 2}, {"r0": [11, 12, 13], "r1": [21]}),
+    (5, {"r0": 4, "r1": 1}, {"r0": [11, 12, 13]}),
+    (4, {"r0": 4}, {"r0": [11, 12, 13]}),
+]
+
+
 @check(points=1, rule="Draft tokens")
-def test_drafts_are_trimmed_to_what_fits(lesson: Any) -> None:
+@given(st.sampled_from(FITTING))
+def test_drafts_are_trimmed_to_what_fits(
+    lesson: Any, fitting: tuple[int, dict[str, int], dict[str, list[int]]]
+) -> None:
     """A step names exactly the drafts that fit into it, and no entry for a request with none."""
-    for budget, tokens, drafts in (
-        (9, {"r0": 4, "r1": 4}, {"r0": [11, 12, 13], "r1": [21, 22, 23]}),
-        (6, {"r0": 4, "r1": 2}, {"r0": [11, 12, 13], "r1": [21]}),
-        (5, {"r0": 4, "r1": 1}, {"r0": [11, 12, 13]}),
-        (4, {"r0": 4}, {"r0": [11, 12, 13]}),
-    ):
-        drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=budget)
-        drive.step()
-        drive.offer({"r0": [11, 12, 13], "r1": [21, 22, 23]})
-        output = drive.scheduler.schedule()
-        expect(output.num_scheduled_tokens, tokens, f"A budget of {budget} tokens.")
-        expect(output.scheduled_spec_decode_tokens, drafts, f"A budget of {budget} tokens.")
+    budget, tokens, drafts = fitting
+    drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=budget)
+    drive.step()
+    drive.offer({"r0": [11, 12, 13], "r1": [21, 22, 23]})
+    output = drive.scheduler.schedule()
+    expect(output.num_scheduled_tokens, tokens, f"A budget of {budget} tokens.")
+    expect(output.scheduled_spec_decode_tokens, drafts, f"A budget of {budget} tokens.")
 
 
 @check(points=1, rule="Draft tokens", needs=["test_drafts_are_trimmed_to_what_fits"])
@@ -393,20 +401,24 @@ def test_cost_does_not_grow_with_the_queue(lesson: Any) -> None:
     """With all seats taken, a step costs the same with 50 waiting requests as with 5,000."""
 
     def fastest(num_waiting: int) -> float:
-        drive = Drive(lesson, [1] * (2 + num_waiting), max_tokens=99, max_num_seqs=2,
-                      max_num_batched_tokens=8)  # fmt: skip
-        drive.scheduler.schedule()
+        scheduler = lesson.Scheduler(max_num_seqs=2, max_num_batched_tokens=8)
+        for number in range(2 + num_waiting):
+            scheduler.add_request(f"r{number}", 1, 99)
+        scheduler.schedule()
         seconds = []
         for _ in range(25):
-            drive.scheduler.update_from_output({"r0": [7], "r1": [7]})
+            scheduler.update_from_output({"r0": [7], "r1": [7]})
             start = time.perf_counter()
-            drive.scheduler.schedule()
+            scheduler.schedule()
             seconds.append(time.perf_counter() - start)
         return min(seconds)
 
-    short, long = fastest(50), fastest(5000)
+    for _ in range(3):  # a busy machine may spoil a measurement, but hardly three
+        short, long = fastest(50), fastest(5000)
+        if long < 2 * short + 50e-6:
+            return
     require(
-        long < 5 * short + 50e-6,
+        False,
         "schedule() looks at the head of the queue and at nobody behind it.",
         microseconds_with_50_waiting=round(short * 1e6),
         microseconds_with_5000_waiting=round(long * 1e6),

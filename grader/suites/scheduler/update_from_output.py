@@ -66,37 +66,35 @@ def run_alone(
     return text, None, None
 
 
+# Whether the last token is EOS, is a stop token, fills max_tokens, fills max_model_len, is below
+# min_tokens, repeats. min_tokens is never above max_tokens.
+ANSWERS = [a for a in product((False, True), repeat=6) if not (a[2] and a[4])]
+
+
 @check(points=2, rule="What ends a request")
-def test_the_first_question_decides(lesson: Any) -> None:
+@given(st.sampled_from(ANSWERS))
+def test_the_first_question_decides(lesson: Any, answers: tuple[bool, ...]) -> None:
     """The end-of-sequence token comes before stop tokens, both before length, then the rest."""
-    for eos, stop, tokens, length, minimum, repeats in product((True, False), repeat=6):
-        if tokens and minimum:
-            continue  # min_tokens is never above max_tokens
-        last = EOS if eos else STOP if stop else OTHER
-        outputs = [last] * 4 if repeats else [11, 12, 13, last]
-        params = lesson.SamplingParams(
-            max_tokens=4 if tokens else 9,
-            min_tokens=5 if minimum else 0,
-            eos_token_id=EOS,
-            stop_token_ids=(STOP, EOS) if stop else (99,),
-            repetition_detection=(2, 1, 3),
-        )
-        expected: tuple[str | None, int | str | None] = (None, None)
-        if eos:
-            expected = ("FINISHED_STOPPED", None)
-        elif stop:
-            expected = ("FINISHED_STOPPED", STOP)
-        elif tokens or length:
-            expected = ("FINISHED_LENGTH_CAPPED", None)
-        elif repeats and not minimum:
-            expected = ("FINISHED_REPETITION", "repetition_detected")
-        actual = lesson.check_stop(outputs, 10, params, 14 if length else 100)
-        expect(
-            actual,
-            expected,
-            f"eos_token_id {EOS}, stop_token_ids {(STOP, EOS) if stop else (99,)}, max_tokens "
-            f"{4 if tokens else 9}, min_tokens {5 if minimum else 0}, detection (2, 1, 3).",
-        )
+    eos, stop, tokens, length, minimum, repeats = answers
+    last = EOS if eos else STOP if stop else OTHER
+    params = lesson.SamplingParams(
+        max_tokens=4 if tokens else 9,
+        min_tokens=5 if minimum else 0,
+        eos_token_id=EOS,
+        stop_token_ids=(STOP, EOS) if stop else (99,),
+        repetition_detection=(2, 1, 3),
+    )
+    expected: tuple[str | None, int | str | None] = (None, None)
+    if eos:
+        expected = ("FINISHED_STOPPED", None)
+    elif stop:
+        expected = ("FINISHED_STOPPED", STOP)
+    elif tokens or length:
+        expected = ("FINISHED_LENGTH_CAPPED", None)
+    elif repeats and not minimum:
+        expected = ("FINISHED_REPETITION", "repetition_detected")
+    outputs = [last] * 4 if repeats else [11, 12, 13, last]
+    expect(lesson.check_stop(outputs, 10, params, 14 if length else 100), expected)
 
 
 @check(points=1, rule="What ends a request")
@@ -140,67 +138,73 @@ def test_repetition_is_what_its_definition_says(
     expect(lesson.check_sequence_repetition(token_ids, (largest, smallest, count)), repeats)
 
 
+TWO_COPIES = [9, 1, 2, 3, 1, 2, 3]
+DETECTIONS = [
+    (TWO_COPIES, (3, 3, 2), True),
+    (TWO_COPIES, (3, 0, 2), True),
+    (TWO_COPIES, (4, 2, 2), True),
+    (TWO_COPIES, (2, 1, 2), False),
+    (TWO_COPIES, (6, 4, 2), False),
+    (TWO_COPIES, (3, 1, 3), False),
+    (TWO_COPIES, (3, 1, 1), False),
+    (TWO_COPIES, (0, 0, 2), False),
+    ([*TWO_COPIES, 9], (3, 1, 2), False),
+]
+
+
 @check(points=1, rule="Repetition")
-def test_the_sizes_are_inclusive(lesson: Any) -> None:
+@given(st.sampled_from(DETECTIONS))
+def test_the_sizes_are_inclusive(
+    lesson: Any, detection: tuple[list[int], tuple[int, int, int], bool]
+) -> None:
     """Patterns of the smallest to the largest size count, and only at the end."""
-    token_ids = [9, 1, 2, 3, 1, 2, 3]
-    for detection, repeats in (
-        ((3, 3, 2), True),
-        ((3, 0, 2), True),
-        ((4, 2, 2), True),
-        ((2, 1, 2), False),
-        ((6, 4, 2), False),
-        ((3, 1, 3), False),
-        ((3, 1, 1), False),
-        ((0, 0, 2), False),
-    ):
-        expect(
-            lesson.check_sequence_repetition(token_ids, detection),
-            repeats,
-            "The output ends in two copies of 1, 2, 3; the triple is "
-            "(max_pattern_size, min_pattern_size, min_count).",
-        )
+    token_ids, triple, repeats = detection
     expect(
-        lesson.check_sequence_repetition([1, 2, 1, 2, 9], (3, 1, 2)),
-        False,
-        "Two copies of 1, 2 are there, but the output does not end in them.",
+        lesson.check_sequence_repetition(list(token_ids), triple),
+        repeats,
+        "The triple is (max_pattern_size, min_pattern_size, min_count).",
     )
 
 
+STOPPING: list[tuple[list[int], dict[str, Any], list[int], str, int | None]] = [
+    ([11, EOS, 13, 14], {"eos_token_id": EOS}, [11, EOS], "stop", None),
+    ([11, 12, STOP, EOS], {"stop_token_ids": (STOP,), "eos_token_id": EOS}, [11, 12, STOP],
+     "stop", STOP),
+    ([11, 12, 13, 14], {"max_tokens": 4}, [11, 12, 13], "length", None),
+    ([11, 12, 13, 14], {"max_tokens": 5}, [11, 12, 13, 14], "length", None),
+]  # fmt: skip
+
+
 @check(points=1, rule="One token at a time")
-def test_nothing_follows_the_stopping_token(lesson: Any) -> None:
+@given(st.sampled_from(STOPPING))
+def test_nothing_follows_the_stopping_token(
+    lesson: Any, stopping: tuple[list[int], dict[str, Any], list[int], str, int | None]
+) -> None:
     """Tokens behind the one that ends a request are neither sent nor counted."""
-    for sampled, params, text, reason, stop_reason in (
-        ([11, EOS, 13, 14], {"eos_token_id": EOS}, [11, EOS], "stop", None),
-        ([11, 12, STOP, EOS], {"stop_token_ids": (STOP,), "eos_token_id": EOS}, [11, 12, STOP],
-         "stop", STOP),
-        ([11, 12, 13, 14], {"max_tokens": 4}, [11, 12, 13], "length", None),
-        ([11, 12, 13, 14], {"max_tokens": 5}, [11, 12, 13, 14], "length", None),
-    ):  # fmt: skip
-        given_params: dict[str, Any] = {"max_tokens": 20} | dict(params)
-        expect(
-            run_alone(lesson, [[10], sampled], **given_params),
-            ([10, *text], reason, stop_reason),
-            f"The model returns 10, and then {sampled} at once.",
-        )
+    sampled, params, text, reason, stop_reason = stopping
+    expect(
+        run_alone(lesson, [[10], sampled], **{"max_tokens": 20} | params),
+        ([10, *text], reason, stop_reason),
+        f"The model returns 10, and then {sampled} at once.",
+    )
 
 
 @check(points=2, rule="Taking wrong drafts back")
-def test_rejected_drafts_are_taken_back(lesson: Any) -> None:
+@given(st.sampled_from([[40], [11, 40], [11, 12, 40], [11, 12, 13, 40]]))
+def test_rejected_drafts_are_taken_back(lesson: Any, sampled: list[int]) -> None:
     """A request that goes on is one token behind, whether its drafts were right or wrong."""
-    for sampled in ([40], [11, 40], [11, 12, 40], [11, 12, 13, 40]):
-        scheduler = scheduler_of(lesson, Freed())
-        scheduler.add_request("a", 4, lesson.SamplingParams(max_tokens=20))
-        scheduler.schedule()
-        scheduler.update_from_output({"a": [10]})
-        scheduler.update_draft_token_ids({"a": [11, 12, 13]})
-        expect(scheduler.schedule().num_scheduled_tokens, {"a": 4})
-        scheduler.update_from_output({"a": sampled})
-        expect(
-            scheduler.schedule().num_scheduled_tokens,
-            {"a": 1},
-            f"Three drafts, {len(sampled) - 1} accepted: one token is left to compute.",
-        )
+    scheduler = scheduler_of(lesson, Freed())
+    scheduler.add_request("a", 4, lesson.SamplingParams(max_tokens=20))
+    scheduler.schedule()
+    scheduler.update_from_output({"a": [10]})
+    scheduler.update_draft_token_ids({"a": [11, 12, 13]})
+    expect(scheduler.schedule().num_scheduled_tokens, {"a": 4})
+    scheduler.update_from_output({"a": list(sampled)})
+    expect(
+        scheduler.schedule().num_scheduled_tokens,
+        {"a": 1},
+        f"Three drafts, {len(sampled) - 1} accepted: one token is left to compute.",
+    )
 
 
 @check(points=1, rule="One token at a time", examples=FEW)
@@ -289,8 +293,8 @@ def test_finished_ids_are_reported_once(lesson: Any) -> None:
 def test_those_that_go_on_keep_their_order(lesson: Any) -> None:
     """A request that ends does not disturb the order of those that go on."""
     scheduler = scheduler_of(lesson, Freed())
+    params = lesson.SamplingParams(max_tokens=9, stop_token_ids=(STOP,))
     for request_id in "abcdef":
-        params = lesson.SamplingParams(max_tokens=9, stop_token_ids=(STOP,))
         scheduler.add_request(request_id, 4, params)
     scheduler.schedule()
     scheduler.update_from_output(
@@ -364,7 +368,7 @@ PARAMS = [
     SamplingParams(max_tokens=30, repetition_detection=RepetitionDetectionParams(2, 1, 3)),
 ]
 TURN = st.tuples(st.integers(0, 5), st.integers(0, 3), st.lists(st.integers(0, 5), min_size=4,
-                 max_size=4), st.integers(0, 11))  # fmt: skip
+                 max_size=4), st.integers(0, 12))  # fmt: skip
 
 
 @check(points=2, rule="Your task", needs=["test_outputs_go_to_their_clients"], examples=30)
@@ -392,7 +396,7 @@ def test_the_engine_does_the_same(
             f"The tokens of step {number}.",
         )
         expect(step.finished_req_ids, own.finished_req_ids, f"Reported with step {number}.")
-        ended = [] if abort > number else [f"r{abort}", "nobody"]
+        ended = [f"r{abort - 1}", "nobody"] if 0 < abort <= number + 1 else []
         theirs.finish_requests(ended)
         engine.finish_requests(ended, RequestStatus.FINISHED_ABORTED)
         sampled = model(own, tokens)
