@@ -99,7 +99,13 @@ class Encoder:
         if self._nodes > _NODES:
             return opaque(value, f"of more than {_NODES} values in all")
         if container is not None:
-            return [container, *map(self.encode, value)]
+            # what `encode` does with numbers, without a call for each: most lists are of them
+            return [container] + [
+                item
+                if (type(item) is int and _LEAST <= item <= _MOST) or type(item) in _PLAIN
+                else self.encode(item)
+                for item in value
+            ]
         tree = [DICT]
         for key, item in value.items():
             tree += (self.encode(key), self.encode(item))
@@ -173,7 +179,8 @@ class Decoder:
     def _decode_tagged(self, tag: int, tree: list[Any]) -> Any:
         make = _MAKERS.get(tag)
         if make is not None:
-            return make(map(self.decode, tree[1:]))
+            decode = self.decode
+            return make([item if type(item) in SCALARS else decode(item) for item in tree[1:]])
         if tag == DICT:
             items = map(self.decode, tree[1:])
             return dict(zip(items, items, strict=True))
