@@ -116,9 +116,9 @@ def watching(lesson: Lesson, exercise: Path) -> Iterator[Callable[[], float]]:
             verdict = warm.grade(exercise)
             elapsed = time.perf_counter() - started
             if verdict.status != "passed":
-                raise SystemExit(
-                    f"{lesson.name}: the solution is {verdict.status}: {verdict.error}"
-                )
+                failed = [check.name for check in verdict.checks if check.outcome != "passed"]
+                told = verdict.error or ", ".join(failed)
+                raise SystemExit(f"{lesson.name}: the solution is {verdict.status}: {told}")
             return elapsed
 
         time.sleep(1)  # the watch must have begun

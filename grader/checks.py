@@ -7,6 +7,7 @@ that carries its data; putting it into words is the report's business.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, NoReturn, TypeVar
 from zlib import crc32
 
@@ -23,6 +24,7 @@ __all__ = [
     "expect",
     "expect_error",
     "hand_in",
+    "quickest",
     "require",
     "story",
 ]
@@ -149,6 +151,23 @@ def require(condition: bool, because: str, **facts: object) -> None:
     """
     if not condition:
         raise Unmet(because, facts)
+
+
+def quickest(call: Callable[[Any], object], arguments: Iterable[Any]) -> float:
+    """The shortest time that ``call`` takes with any of the arguments, in seconds.
+
+    The shortest, since whatever else a busy machine does only adds to a time. Compare two of
+    them, and give room: a call over a pipe takes some 30 microseconds by itself.
+
+    >>> quickest(str, [1, 2, 3]) < 1
+    True
+    """
+    times = []
+    for argument in arguments:
+        started = perf_counter()
+        call(argument)
+        times.append(perf_counter() - started)
+    return min(times)
 
 
 def story(*sentences: str) -> None:
