@@ -24,8 +24,9 @@ COMMANDS = {
     "demo": "A look at everything, with nothing filled in.",
     "oracle": "Install and run the real vLLM to compare with.",
     "stubs": "Write the exercises' stubs from the solutions.",
+    "prove": "Prove that the suites accept what is right and reject what is wrong.",
 }
-FOR_AUTHORS = ("oracle", "stubs")
+FOR_AUTHORS = ("oracle", "stubs", "prove")
 
 
 class LazyGroup(click.Group):

@@ -98,6 +98,12 @@ class OracleMissing(Exception):
         )
 
 
+def site_packages() -> Path:
+    """The folder in which the real vLLM's source lies; raises `OracleMissing`."""
+    venv = require_oracle().parents[1]
+    return next(folder for folder in venv.glob("[Ll]ib/**/site-packages") if folder.is_dir())
+
+
 def require_oracle() -> Path:
     """The interpreter that can import the real vLLM; raises `OracleMissing`."""
     python = find_oracle()

@@ -1,0 +1,70 @@
+"""A lesson's trials: submissions, and the end that each must come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from grader.files import write_atomically
+from grader.lessons import Lesson
+from grader.places import places
+from grader.prove.mutants import Mutant
+from grader.stub import stub_of
+
+Kind = Literal["stub", "solution", "alternative", "mutant", "real"]
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One submission of a lesson; `must_pass` says how it has to end."""
+
+    lesson: str
+    kind: Kind
+    name: str
+    submission: str
+
+    @property
+    def must_pass(self) -> bool:
+        return self.kind in ("solution", "alternative", "real")
+
+
+def stub_trial(lesson: Lesson) -> Trial:
+    """The stub. A blank line is added: the runner runs nothing on an untouched one."""
+    return _written(lesson, "stub", "stub", stub_of(lesson) + "\n")
+
+
+def solution_trial(lesson: Lesson) -> Trial:
+    return Trial(lesson.name, "solution", "solution", str(lesson.solution))
+
+
+def alternative_trials(lesson: Lesson) -> list[Trial]:
+    return [
+        Trial(lesson.name, "alternative", path.stem, str(path)) for path in alternatives_of(lesson)
+    ]
+
+
+def mutant_trial(lesson: Lesson, mutant: Mutant, solution: str) -> Trial:
+    """The solution with the mutant's mistake.
+
+    Raises:
+        BrokenMutant: its edit does not apply.
+    """
+    return _written(lesson, "mutant", mutant.name, mutant.applied_to(solution))
+
+
+def alternatives_of(lesson: Lesson) -> list[Path]:
+    """The right submissions that are written in another way."""
+    return sorted(alternatives_folder(lesson).glob("*.py"))
+
+
+def alternatives_folder(lesson: Lesson) -> Path:
+    return lesson.root / "grader" / "alternatives" / lesson.name
+
+
+def _written(lesson: Lesson, kind: Kind, name: str, source: str) -> Trial:
+    """A trial of a submission that is made up. It is kept where an author can look at it."""
+    path = places().state / "trials" / lesson.name / kind / f"{name}.py"
+    if not path.is_file() or path.read_text(encoding="utf-8") != source:
+        write_atomically(path, source)
+    return Trial(lesson.name, kind, name, str(path))
