@@ -3,6 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from grader.oracle.in_flight_situations import (
+    IN_FLIGHT_SITUATIONS,
+    of_drafts,
+    of_steps_in_flight,
+)
 from reference.trace import StepRecord, Trace
 from reference.workload import Workload, WorkloadRequest
 
@@ -43,6 +48,7 @@ SITUATIONS = (
     "groups: hit where a group has no block",
     "groups: blocks let go while running",
     "groups: preemption",
+    *IN_FLIGHT_SITUATIONS,
 )
 
 
@@ -67,6 +73,8 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
     for request in workload.requests:
         counts.update(_of_abort(request, trace))
     counts.update(_of_resets(workload, trace))
+    counts.update(of_steps_in_flight(workload, trace))
+    counts.update(of_drafts(workload, trace))
     counts.update(_of_groups(workload, trace))
     if not trace.complete:
         counts["run ended by max_steps"] += 1

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from grader.oracle.group_strategies import with_groups
+from grader.oracle.in_flight_strategies import with_outputs_in_flight
 from reference.workload import draw_tokens
 
 Workload = dict[str, Any]
@@ -227,7 +228,8 @@ def workloads(draw: st.DrawFn) -> Workload:
     >>> parse_workload(find(workloads(), lambda _: True), "drawn.yaml").name
     'drawn'
     """
-    return draw(refunds() if draw(chance(15)) else mixtures(draw(chance(30))))
+    workload = draw(refunds() if draw(chance(15)) else mixtures(draw(chance(30))))
+    return draw(with_outputs_in_flight(workload)) if draw(chance(35)) else workload
 
 
 @st.composite
