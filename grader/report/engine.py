@@ -48,6 +48,10 @@ def _head(workload: Workload, trace: Trace, mine: list[str]) -> Text:
     for number, spec in enumerate(engine.kv_cache_groups or ()):
         sizes = ", ".join(f"{name} {value}" for name, value in spec.to_dict().items())
         text.append(f"\ngroup {number}: {sizes}", style="quiet")
+    if engine.async_scheduling:
+        text.append("\nasync scheduling: a step is decided before the last one is back", "quiet")
+    if engine.num_speculative_tokens:
+        text.append(f"\n{counted(engine.num_speculative_tokens, 'draft')} a decode", "quiet")
     if mine:
         text.append(f"\nrunning on your own {', '.join(mine)}", style="good")
     return text

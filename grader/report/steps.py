@@ -15,6 +15,7 @@ LEGEND = (
     ("p8", "name", "8 tokens of a prompt that is not done"),
     ("P8", "name", "its last 8, and a token sampled"),
     ("d1", "default", "decode"),
+    ("x1", "quiet", "decode whose output is ignored"),
     ("+16", "good", "tokens found in the prefix cache"),
     ("×", "bad", "preempted"),
     ("■", "good", "finished"),
@@ -97,10 +98,12 @@ def step_panels(workload: Workload, trace: Trace, width: int, limit: int) -> Ite
 
 def _tokens(request: WorkloadRequest, step: StepRecord, scheduled: int) -> tuple[str, str]:
     computed = step.num_computed_tokens.get(request.id, 0)
+    num_drafts = len(step.scheduled_spec_decode_tokens.get(request.id, ()))
+    is_decode = scheduled == 1 + num_drafts and computed >= len(request.prompt_token_ids)
     if not step.sampled_token_ids.get(request.id):
-        return f"p{scheduled}", "name"
-    if scheduled == 1 and computed >= len(request.prompt_token_ids):
-        return "d1", "default"
+        return (f"x{scheduled}", "quiet") if is_decode else (f"p{scheduled}", "name")
+    if is_decode:
+        return f"d{scheduled}", "default"
     return f"P{scheduled}", "name"
 
 

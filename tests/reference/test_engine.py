@@ -60,6 +60,16 @@ def engines(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@st.composite
+def engines_with_outputs_in_flight(draw: st.DrawFn) -> dict[str, Any]:
+    """The same, and perhaps async scheduling, drafts or both."""
+    engine = draw(engines())
+    engine["async_scheduling"] = draw(st.booleans())
+    if engine["long_prefill_token_threshold"] == 0:
+        engine["num_speculative_tokens"] = draw(st.integers(0, 4))
+    return engine
+
+
 def parse(engine: dict[str, Any], requests: list[dict[str, Any]]) -> Workload:
     named = [{"id": f"r{number}"} | request for number, request in enumerate(requests)]
     model = {"vocab_size": 3000, "eos_token_id": 17}
@@ -67,7 +77,7 @@ def parse(engine: dict[str, Any], requests: list[dict[str, Any]]) -> Workload:
 
 
 @settings(deadline=None)
-@given(engines(), engines(), REQUESTS, st.data())
+@given(engines_with_outputs_in_flight(), engines_with_outputs_in_flight(), REQUESTS, st.data())
 def test_outputs_depend_on_prompts_and_stop_rules_alone(
     one: dict[str, Any], other: dict[str, Any], requests: list[dict[str, Any]], data: st.DataObject
 ) -> None:
@@ -78,6 +88,18 @@ def test_outputs_depend_on_prompts_and_stop_rules_alone(
     assert first.complete
     assert second.complete
     assert first.outputs == second.outputs
+
+
+@settings(deadline=None)
+@given(
+    engines_with_outputs_in_flight(), REQUESTS, st.sets(st.integers(0, 20), min_size=1, max_size=4)
+)
+def test_outputs_survive_a_reset_under_running_requests(
+    engine: dict[str, Any], requests: list[dict[str, Any]], steps: set[int]
+) -> None:
+    workload = parse(engine, requests)
+    reset = replace(workload, reset_running_requests=tuple(sorted(steps)))
+    assert run_workload(reset).outputs == run_workload(workload).outputs
 
 
 @settings(deadline=None)

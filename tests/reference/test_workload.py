@@ -42,6 +42,12 @@ WRONG_ENGINE = [
     ({"policy": "lifo"}, 'policy: got "lifo"; allowed: fcfs or priority'),
     ({"watermark": 1}, "watermark: got 1.0; allowed: a number from 0 to below 1"),
     ({"watermark": float("nan")}, "watermark: got nan; allowed: a number from 0 to below 1"),
+    ({"async_scheduling": 1}, "async_scheduling: got 1; allowed: true or false"),
+    ({"num_speculative_tokens": -1}, "num_speculative_tokens: got -1; allowed: a whole number"),
+    (
+        {"num_speculative_tokens": 4, "long_prefill_token_threshold": 4},
+        "long_prefill_token_threshold: got 4; allowed: above num_speculative_tokens (4)",
+    ),
     ({"watermark": None}, "watermark: got null; allowed: a number"),
     ({"enable_prefix_caching": 1}, "enable_prefix_caching: got 1; allowed: true or false"),
     (
@@ -179,10 +185,12 @@ def test_ignoring_the_end_of_the_sequence_leaves_no_such_token() -> None:
 
 def test_a_workload_survives_being_written_as_plain_data() -> None:
     full = {
-        "engine": {"block_size": 4, "policy": "priority", "watermark": 0.1},
+        "engine": {"block_size": 4, "policy": "priority", "watermark": 0.1}
+        | {"async_scheduling": True, "num_speculative_tokens": 2},
         "model": {"vocab_size": 50, "eos_token_id": 3},
         "max_steps": 77,
         "reset_prefix_cache": [4],
+        "reset_running_requests": [5, 6],
         "requests": [
             ONE
             | {
