@@ -163,6 +163,7 @@ class RequestHashes:
 
     Attributes:
         block_hashes: a list of bytes, one hash for each full block.
+        hash_block_size: as it was given; the engine reads it, too.
 
     >>> hashes = RequestHashes("sha256", 2, [1, 2, 3])
     >>> [block_hash.hex()[:8] for block_hash in hashes.block_hashes]
