@@ -311,7 +311,8 @@ def test_usage_counts_what_can_be_handed_out(lesson, num_gpu_blocks, data):
     pool = lesson.BlockPool(num_gpu_blocks)
     pool.get_new_blocks(used)
     expect(pool.get_usage(), 1.0 - (num_gpu_blocks - 1 - used) / (num_gpu_blocks - 1))
-    expect(lesson.BlockPool(1).get_usage(), 0.0, "A pool with nothing but the null block.")
+    usage = lesson.BlockPool(1).get_usage()
+    require(usage == 0, "A pool with nothing but the null block has a usage of 0.", usage=usage)
 
 
 @check(points=1, rule=GIVE_BACK, needs=("test_freed_blocks_go_to_both_ends",))
