@@ -39,7 +39,9 @@ class Request:
         return SimpleNamespace(
             request_id=self.request_id,
             num_tokens=self.num_tokens,
+            num_prompt_tokens=self.num_tokens,
             num_in_flight_tokens=0,
+            shared_prefix_boundary=0,
             num_computed_tokens=self.num_computed_tokens,
             block_hashes=self.block_hashes,
             num_preemptions=self.num_preemptions,
