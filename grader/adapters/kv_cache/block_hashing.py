@@ -79,6 +79,7 @@ class RequestHashes:
         lora_name: str | None = None,
         cache_salt: str | None = None,
     ) -> None:
+        self.hash_block_size = hash_block_size
         none_hash(hash_name, {})
         hasher = kv_cache_utils.get_request_block_hasher(
             hash_block_size, hashing.get_hash_fn_by_name(hash_name)
