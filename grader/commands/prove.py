@@ -55,9 +55,11 @@ def command(
         click.echo(msgspec.json.format(msgspec.json.encode(proofs)).decode())
     else:
         from grader.report.console import show
-        from grader.report.prove import proofs_page
+        from grader.report.prove import proofs_page, shortfall_lines
 
         show(proofs_page(proofs))
+        for line in shortfall_lines(proofs):
+            click.echo(line)
     ctx.exit(0 if all(proof.holds for proof in proofs) else 1)
 
 

@@ -22,18 +22,19 @@ REAL = {
 
 
 def proofs_page(proofs: Sequence[Proof]) -> RenderableType:
-    """The table, why a real engine was not driven or skipped a check, and what falls short."""
-    parts: list[RenderableType] = [_table(proofs)]
+    """The table, and why a real engine was not driven or skipped a check."""
+    parts: list[RenderableType] = [_table(proofs), Text()]
     parts += [Text(line) for proof in proofs for line in _notes(proof.lesson, proof.real)]
-    short = [one for proof in proofs for one in proof.shortfalls]
-    if short:
-        parts.append(Text())
-        parts += [Text.assemble(("✗ ", "bad"), str(one)) for one in short]
-    return Group(*parts, Text(), _sum(proofs))
+    return Group(*parts, _sum(proofs))
+
+
+def shortfall_lines(proofs: Sequence[Proof]) -> list[str]:
+    """What falls short, each in one line, however long: it is to be searched and copied."""
+    return [f"✗ {one}" for proof in proofs for one in proof.shortfalls]
 
 
 def _table(proofs: Sequence[Proof]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("lesson", style="name", no_wrap=True)
     titles = ("stub\nfails", "as\ncut", "solu-\ntion", "alter-\nnatives", "mutants\nkilled")
     for title in (*titles, "real\nvLLM", "text"):
