@@ -3,7 +3,6 @@
 import hashlib
 import sys
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -80,6 +79,9 @@ def _age(path: Path) -> float:
 @cache
 def _engine() -> str:
     """A digest of the engine model, the grader and what they run on."""
+    # Imported where it is used: it takes as long as all the rest of this.
+    from importlib.metadata import version
+
     digest = hashlib.sha256(f"{sys.version} {version('hypothesis')} {version('pytest')}".encode())
     grader = ROOT / "grader"
     folders = [ROOT / "reference", grader / "worker", grader / "runner", grader / "parts"]

@@ -1,12 +1,14 @@
 """One grading of one submission, from loading it to the verdict."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 from grader.lessons import Lesson
 from grader.runner import seat
+from grader.runner.cores import cores
 from grader.runner.dispatch import Dispatch
 from grader.runner.loading import problem_with
 from grader.runner.suite import Collection
@@ -40,9 +42,10 @@ def examine(
     if problem:
         return Verdict(lesson.name, "cannot_load", 0, max_points, printed=printed, error=problem)
     tasks = tasks_of(stub, collection)
+    serve = functools.partial(seat.serve, tasks=tasks, submission=submission)
     serves = [
-        functools.partial(seat.serve, tasks=tasks, worker=worker, submission=submission)
-        for worker in workers
+        functools.partial(serve, worker=worker, core=core)
+        for worker, core in zip(workers, itertools.cycle(cores()), strict=False)
     ]
     return _verdict(lesson, max_points, tasks, Dispatch(tasks, tell).run(serves))
 

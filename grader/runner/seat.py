@@ -1,17 +1,27 @@
 """A forked process that does one task after another, each in a session of its own worker."""
 
+import os
 import traceback
 from pathlib import Path
 
 import msgspec
 
+from grader.runner.cores import stay_on
 from grader.runner.process import Channel
 from grader.runner.tasks import Done, Order, Task, perform, unloaded
 from grader.worker import Worker, WorkerError
 
 
-def serve(channel: Channel, tasks: list[Task], worker: Worker, submission: Path) -> None:
-    """Do the tasks that are ordered, until the channel closes."""
+def serve(
+    channel: Channel,
+    tasks: list[Task],
+    worker: Worker,
+    submission: Path,
+    core: int | None = None,
+) -> None:
+    """Do the tasks that are ordered, until the channel closes; with a core given, on that one."""
+    if core is not None:
+        stay_on(core, os.getpid(), *([worker.pid] if worker.pid else []))
     with worker:
         while True:
             order = msgspec.msgpack.decode(channel.receive(), type=Order)

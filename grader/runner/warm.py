@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from grader import cache, lessons
 from grader.lessons import Lesson
 from grader.places import places
 from grader.runner import resident
+from grader.runner.cores import cores
 from grader.runner.interpreter import OWN, Interpreter
 from grader.runner.process import Closed, fork
 from grader.runner.resident import Answer, Manner, Progress, Request
@@ -43,13 +43,13 @@ def grade(
     lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
     if is_stub(lesson, submission):
         return not_started(lesson)
-    key = _key(lesson, submission) if interpreter == OWN else None
-    kept = cache.find(places().state, lesson.name, key) if key and not fresh else None
-    if kept:
+    lasting = interpreter == OWN
+    if lasting and not fresh and (kept := _kept(lesson, submission)):
         return kept
     with WarmGrader(lesson, interpreter, jobs) as grader:
+        # While it gets ready; a file saved later than this is not what was graded.
+        key = _key(lesson, submission) if lasting else None
         verdict = grader.grade(submission, tell)
-    # A file saved in the meantime is not what was graded.
     if key and key == _key(lesson, submission):
         cache.keep(places().state, key, verdict)
     return verdict
@@ -114,7 +114,12 @@ def not_started(lesson: Lesson) -> Verdict:
 
 def default_jobs() -> int:
     """One process for each core that this one may use, at most four."""
-    return min(len(os.sched_getaffinity(0)), MOST_JOBS)
+    return min(len(cores()), MOST_JOBS)
+
+
+def _kept(lesson: Lesson, submission: Path) -> Verdict | None:
+    key = _key(lesson, submission)
+    return cache.find(places().state, lesson.name, key) if key else None
 
 
 def _key(lesson: Lesson, submission: Path) -> str | None:

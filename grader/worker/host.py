@@ -108,6 +108,11 @@ class Worker:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int | None:
+        """The worker's process, from which sessions are forked; None when it does not run."""
+        return None if self._process is None else self._process.pid
+
     def session(self, deadline: float = 5.0) -> Session:
         """A session whose process starts with the first `load`; each call has `deadline` seconds.
 
