@@ -119,11 +119,11 @@ def bytes_per_token(specs: Sequence[LayerSpec]) -> int:
 def pool_bytes_per_block(groups: Groups) -> int:
     """The bytes that one block of the pool takes on a worker.
 
-    >>> page = LayerSpec(FULL, 16, 8, 128, 2)
-    >>> pool_bytes_per_block([[page, page, page]])
+    >>> full, window = LayerSpec(FULL, 16, 8, 128, 2), LayerSpec(WINDOW, 16, 8, 128, 2, 1024)
+    >>> pool_bytes_per_block([[full] * 3])
     196608
-    >>> pool_bytes_per_block([[page], [page, page]])
-    131072
+    >>> pool_bytes_per_block([[full] * 3, [window] * 4])
+    262144
     """
     ### BEGIN SOLUTION the pages of the group that takes most
     return max(sum(page_size_bytes(spec) for spec in group) for group in groups)
