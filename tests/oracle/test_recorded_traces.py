@@ -12,11 +12,14 @@ from grader.workloads import read_workload
 from reference import (
     async_scheduler,
     block_pool,
+    hybrid_kv_cache_manager,
+    kv_cache_coordinator,
     kv_cache_manager,
     model_runner,
     request_queue,
     sched_utils,
     scheduler,
+    single_type_kv_cache_manager,
     waiting_queues,
 )
 from reference.engine import run_workload
@@ -31,8 +34,12 @@ OUT_OF_REACH = {
     "a workload has one client, which is not told the finished set": ("_finished_by_client",),
     "the engine always asks for statistics": ("log_stats",),
     "the engine aborts one request at a time": ("request_ids is None", "if not unwanted"),
+    "every kind of group looks up in its own way": (
+        "SingleTypeKVCacheManager.find_longest_cache_hit",
+    ),
     "a wrong use of a part": ("raise", "in self.requests:", "num_new_tokens == 0"),
     "for lessons and other callers; the engine has no use for it": (
+        "not delay_cache_blocks",
         "BlockPool.evict_blocks",
         "BlockPool.block_hash",
         "BlockPool.cache_full_blocks",
@@ -94,11 +101,14 @@ def _unreached_branches(report: Path) -> list[str]:
     modules = (
         async_scheduler,
         block_pool,
+        hybrid_kv_cache_manager,
+        kv_cache_coordinator,
         kv_cache_manager,
         model_runner,
         request_queue,
         sched_utils,
         scheduler,
+        single_type_kv_cache_manager,
         waiting_queues,
     )
     files = [module.__file__ for module in modules]
