@@ -16,7 +16,9 @@ grader.__path__.append(str(Path(__file__).parents[2]))
 kit = import_module("grader.adapters.kit")
 
 PRELOAD = (
-    *("vllm.config", "vllm.v1.core.sched.async_scheduler", "vllm.v1.core.sched.scheduler"),
+    "vllm.config",
+    "vllm.v1.core.sched.async_scheduler",
+    "vllm.v1.core.sched.scheduler",
     "vllm.v1.request",
 )
 
