@@ -1,4 +1,4 @@
-"""A request is in a phase, prefill or decode; each preemption begins an epoch, and steps have one."""
+"""A request is in a phase, prefill or decode; each preemption begins an epoch; steps have one."""
 
 from dataclasses import dataclass
 
