@@ -119,17 +119,17 @@ def test_an_example_of_the_stub_fails_whatever_the_docstring_says_now(
     toy: Any, grader: WarmGrader, tmp_path: Path
 ) -> None:
     changes = (
-        ("the stack is empty", "nothing left"),
-        ("        ValueError: nothing left", "        ValueError: x"),
+        ("return self.ids.pop()", "print('popped')\n        return self.ids.pop()"),
+        ("    >>> stack.pop()\n    3\n", "    >>> stack.pop()\n    popped\n    3\n"),
     )
     verdict = grader.grade(toy.submit(tmp_path, *changes))
     assert verdict.status == "failed"
     assert verdict.points == verdict.max_points
-    failure = verdict.examples[1].failure
+    failure = verdict.examples[0].failure
     assert isinstance(failure, ExampleDiffered)
-    assert failure.expected == "ValueError: the stack is empty"
-    assert failure.actual == "ValueError: nothing left"
-    assert failure.source == "Stack([]).pop()"
+    assert (failure.expected, failure.actual) == ("3", "popped\n3")
+    assert failure.source == "stack.pop()"
+    assert failure.line == 8
 
 
 def test_a_part_that_is_not_written_yet_is_named(
