@@ -231,7 +231,7 @@ class WaitingQueues:
     def add_request(self, entry: Entry, blocked: bool = False) -> None:
         """Put an arriving request into `skipped_waiting` if it is blocked, else into `waiting`."""
         raise NotImplementedError(
-            "WaitingQueues.add_request: remember the entry, and whether it is blocked; add it to its list"
+            "WaitingQueues.add_request: keep the entry and whether it is blocked; add it to a list"
         )
 
     def prepend_request(self, entry: Entry) -> None:
@@ -261,7 +261,7 @@ class WaitingQueues:
         (['a'], [])
         """
         raise NotImplementedError(
-            "WaitingQueues.remove_requests: remove them from both queues, and forget what is kept of them"
+            "WaitingQueues.remove_requests: remove them from both queues and _forget them"
         )
 
     def admit(self, num_seats: int, ready: list[str]) -> list[str]:
@@ -285,13 +285,13 @@ class WaitingQueues:
         ([], ['a', 'c'])
         """
         raise NotImplementedError(
-            "WaitingQueues.admit: heads that stay blocked wait in a queue of this pass until it ends"
+            "WaitingQueues.admit: heads that stay blocked go into a queue of this pass"
         )
 
     def _select_queue(self) -> FCFSRequestQueue | PriorityRequestQueue | None:
         """Return the queue that the next request is taken from; None if both are empty."""
         raise NotImplementedError(
-            "WaitingQueues._select_queue: FCFS: the skipped ones first; priority: the more urgent head"
+            "WaitingQueues._select_queue: FCFS: skipped ones first; priority: the more urgent head"
         )
 
     def _forget(self, request_id: str) -> None:

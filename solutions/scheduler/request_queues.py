@@ -266,7 +266,7 @@ class WaitingQueues:
 
     def add_request(self, entry: Entry, blocked: bool = False) -> None:
         """Put an arriving request into `skipped_waiting` if it is blocked, else into `waiting`."""
-        ### BEGIN SOLUTION remember the entry, and whether it is blocked; add it to its list
+        ### BEGIN SOLUTION keep the entry and whether it is blocked; add it to a list
         request_id, _, _ = entry
         self._entries[request_id] = entry
         if blocked:
@@ -304,7 +304,7 @@ class WaitingQueues:
         >>> queues.orders()
         (['a'], [])
         """
-        ### BEGIN SOLUTION remove them from both queues, and forget what is kept of them
+        ### BEGIN SOLUTION remove them from both queues and _forget them
         self.waiting.remove_requests(request_ids)
         self.skipped_waiting.remove_requests(request_ids)
         for request_id in request_ids:
@@ -331,7 +331,7 @@ class WaitingQueues:
         >>> queues.orders()
         ([], ['a', 'c'])
         """
-        ### BEGIN SOLUTION heads that stay blocked wait in a queue of this pass until it ends
+        ### BEGIN SOLUTION heads that stay blocked go into a queue of this pass
         promotable = set(ready)
         step_skipped_waiting = create_request_queue(self.policy)
         admitted: list[str] = []
@@ -352,7 +352,7 @@ class WaitingQueues:
 
     def _select_queue(self) -> FCFSRequestQueue | PriorityRequestQueue | None:
         """Return the queue that the next request is taken from; None if both are empty."""
-        ### BEGIN SOLUTION FCFS: the skipped ones first; priority: the more urgent head
+        ### BEGIN SOLUTION FCFS: skipped ones first; priority: the more urgent head
         if self.skipped_waiting.size() == 0:
             return self.waiting if self.waiting.size() else None
         if self.policy == "fcfs" or self.waiting.size() == 0:
