@@ -28,8 +28,6 @@ ROOT = Path(__file__).parents[3]
 sys.path.append(str(ROOT))
 grader.__path__.append(str(ROOT / "grader"))
 
-from grader.adapters import kit
-
 PRELOAD = ("vllm.v1.core.kv_cache_coordinator", "vllm.v1.core.sched.scheduler")
 
 FULL = "full_attention"
@@ -165,6 +163,9 @@ def group_layers(layers: Sequence[Layer]) -> list[tuple[list[str], int]]:
 
 @cache
 def _vllm_config() -> Any:
+    # Not known before the repository is.
+    from grader.adapters import kit
+
     config = kit.scheduler_of(**kit.PLENTY).vllm_config
     config.cache_config.kv_cache_layout = "LBNHC"
     return config
