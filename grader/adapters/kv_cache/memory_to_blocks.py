@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,9 @@ from vllm.v1.kv_cache_interface import (
 
 import grader
 
-ROOT = Path(__file__).parents[3]
-sys.path.append(str(ROOT))
-grader.__path__.append(str(ROOT / "grader"))
-
-from grader.adapters import kit
+sys.path.append(str(Path(__file__).parents[3]))
+grader.__path__.append(str(Path(__file__).parents[2]))
+kit = import_module("grader.adapters.kit")
 
 PRELOAD = ("vllm.v1.core.kv_cache_utils", "vllm.v1.core.sched.scheduler")
 
@@ -72,7 +71,7 @@ Groups = Sequence[Sequence[LayerSpec]]
 
 
 def page_size_bytes(spec: LayerSpec) -> int:
-    return _real_spec(spec).page_size_bytes
+    return int(_real_spec(spec).page_size_bytes)
 
 
 def bytes_per_token(specs: Sequence[LayerSpec]) -> int:
@@ -81,14 +80,14 @@ def bytes_per_token(specs: Sequence[LayerSpec]) -> int:
 
 def pool_bytes_per_block(groups: Groups) -> int:
     _, real_groups = _grouped(_vllm_config(groups), groups)
-    return kv_cache_utils._pool_bytes_per_block(real_groups)
+    return int(kv_cache_utils._pool_bytes_per_block(real_groups))
 
 
 def blocks_per_request(groups: Groups, max_model_len: int, max_in_flight_tokens: int) -> int:
     vllm_config = _vllm_config(groups, max_model_len, max_in_flight_tokens)
     _, real_groups = _grouped(vllm_config, groups)
     needed = kv_cache_utils._max_memory_usage_bytes_from_groups(vllm_config, real_groups)
-    return needed // kv_cache_utils._pool_bytes_per_block(real_groups)
+    return int(needed // kv_cache_utils._pool_bytes_per_block(real_groups))
 
 
 def estimate_max_model_len(
@@ -96,9 +95,8 @@ def estimate_max_model_len(
 ) -> int:
     vllm_config = _vllm_config(groups, max_model_len, max_in_flight_tokens)
     _, real_groups = _grouped(vllm_config, groups)
-    return kv_cache_utils._estimate_max_model_len_from_groups(
-        vllm_config, real_groups, available_bytes
-    )
+    estimate = kv_cache_utils._estimate_max_model_len_from_groups
+    return int(estimate(vllm_config, real_groups, available_bytes))
 
 
 def get_kv_cache_config(

@@ -1,6 +1,7 @@
 """Lengths by arithmetic on blocks: one table of functions, and the estimate by `bisect`."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 FULL = "full_attention"
@@ -30,15 +31,18 @@ class KVCacheConfig:
     max_concurrency: float
 
 
-def cdiv(a, b):
+Groups = Sequence[Sequence[LayerSpec]]
+
+
+def cdiv(a: int, b: int) -> int:
     return (a + b - 1) // b
 
 
-def format_gib(num_bytes):
+def format_gib(num_bytes: int) -> str:
     return str(round(num_bytes / (1 << 30), 2))
 
 
-def page_size_bytes(spec):
+def page_size_bytes(spec: LayerSpec) -> int:
     if spec.kind == MAMBA:
         real = spec.dtype_bytes * spec.head_size * spec.num_kv_heads
     else:
@@ -48,11 +52,11 @@ def page_size_bytes(spec):
     return real if spec.page_size_padded is None else spec.page_size_padded
 
 
-def bytes_per_token(specs):
+def bytes_per_token(specs: Sequence[LayerSpec]) -> int:
     return sum(page_size_bytes(replace(spec, block_size=1)) for spec in specs)
 
 
-def pool_bytes_per_block(groups):
+def pool_bytes_per_block(groups: Groups) -> int:
     largest = 0
     for group in groups:
         pages = 0
@@ -67,7 +71,7 @@ REMEMBERED = {WINDOW: (-1, 1), CHUNK: (0, 0)}
 STATES = {"none": 1, "align": 2}
 
 
-def blocks_per_request(groups, max_model_len, max_in_flight_tokens):
+def blocks_per_request(groups: Groups, max_model_len: int, max_in_flight_tokens: int) -> int:
     total = 0
     for first, *_ in groups:
         if first.kind == MAMBA and first.mamba_cache_mode in STATES:
@@ -81,7 +85,9 @@ def blocks_per_request(groups, max_model_len, max_in_flight_tokens):
     return total
 
 
-def estimate_max_model_len(groups, available_bytes, max_model_len, max_in_flight_tokens):
+def estimate_max_model_len(
+    groups: Groups, available_bytes: int, max_model_len: int, max_in_flight_tokens: int
+) -> int:
     whole = available_bytes // pool_bytes_per_block(groups)
     return bisect_right(
         range(1, max_model_len + 1),
@@ -91,13 +97,13 @@ def estimate_max_model_len(groups, available_bytes, max_model_len, max_in_flight
 
 
 def get_kv_cache_config(
-    groups,
-    available_bytes_per_worker,
-    max_model_len,
-    max_in_flight_tokens,
-    num_gpu_blocks_override=None,
-    auto_fit=False,
-):
+    groups: Groups,
+    available_bytes_per_worker: Sequence[int],
+    max_model_len: int,
+    max_in_flight_tokens: int,
+    num_gpu_blocks_override: int | None = None,
+    auto_fit: bool = False,
+) -> KVCacheConfig:
     block = pool_bytes_per_block(groups)
     workers = list(available_bytes_per_worker)
     if num_gpu_blocks_override is not None:
@@ -125,7 +131,7 @@ def get_kv_cache_config(
     return KVCacheConfig(num_blocks, max_model_len, int(concurrency * max_model_len), concurrency)
 
 
-def startup_log_line(config, device="GPU"):
+def startup_log_line(config: KVCacheConfig, device: str = "GPU") -> str:
     tokens, length = (f"{n:,}" for n in (config.kv_cache_size_tokens, config.max_model_len))
     concurrency = format(config.max_concurrency, ".2f")
     line = f"{device} KV cache size: {tokens} tokens, Maximum concurrency for {length} tokens"

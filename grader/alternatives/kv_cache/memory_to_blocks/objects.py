@@ -1,6 +1,7 @@
 """Layers and the model are objects: a layer knows its page and its blocks, the model the rest."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 FULL = "full_attention"
@@ -22,19 +23,19 @@ class LayerSpec:
     mamba_cache_mode: str = "none"
 
     @property
-    def bytes_per_token(self):
+    def bytes_per_token(self) -> int:
         values = self.head_size if self.head_size_v is None else self.head_size_v
         return self.num_kv_heads * (self.head_size + values) * self.dtype_bytes
 
     @property
-    def page(self):
+    def page(self) -> int:
         if self.page_size_padded is not None:
             return self.page_size_padded
         if self.kind == MAMBA:
             return math.prod((self.num_kv_heads, self.head_size, self.dtype_bytes))
         return self.block_size * self.bytes_per_token
 
-    def blocks(self, length, in_flight):
+    def blocks(self, length: int, in_flight: int) -> int:
         match self.kind, self.mamba_cache_mode:
             case "mamba", "none":
                 return 1
@@ -57,19 +58,22 @@ class KVCacheConfig:
     max_concurrency: float
 
 
+Groups = Sequence[Sequence[LayerSpec]]
+
+
 class Model:
-    def __init__(self, groups, in_flight=0):
+    def __init__(self, groups: Groups, in_flight: int = 0) -> None:
         self.firsts = [group[0] for group in groups]
         self.block = sorted(sum(layer.page for layer in group) for group in groups)[-1]
         self.in_flight = in_flight
 
-    def blocks(self, length):
+    def blocks(self, length: int) -> int:
         return sum(layer.blocks(length, self.in_flight) for layer in self.firsts)
 
-    def fits(self, length, memory):
+    def fits(self, length: int, memory: int) -> bool:
         return self.blocks(length) * self.block <= memory
 
-    def longest(self, memory, limit):
+    def longest(self, memory: int, limit: int) -> int:
         """Grow the length by ever smaller powers of two while it fits."""
         length = 0
         step = 1 << limit.bit_length()
@@ -79,7 +83,7 @@ class Model:
             step >>= 1
         return length
 
-    def check(self, memory, length):
+    def check(self, memory: int, length: int) -> None:
         if memory <= 0:
             raise ValueError("No available memory for the cache blocks.")
         if not self.fits(length, memory):
@@ -89,42 +93,44 @@ class Model:
             raise ValueError(f"{needed} GiB needed, {format_gib(memory)} GiB available{hint}")
 
 
-def cdiv(a, b):
+def cdiv(a: int, b: int) -> int:
     return math.ceil(a / b) if a < 2**50 else -(-a // b)
 
 
-def format_gib(num_bytes):
+def format_gib(num_bytes: int) -> str:
     return f"{round(num_bytes / 2**30, 2)}"
 
 
-def page_size_bytes(spec):
+def page_size_bytes(spec: LayerSpec) -> int:
     return spec.page
 
 
-def bytes_per_token(specs):
+def bytes_per_token(specs: Sequence[LayerSpec]) -> int:
     return sum(spec.bytes_per_token for spec in specs)
 
 
-def pool_bytes_per_block(groups):
+def pool_bytes_per_block(groups: Groups) -> int:
     return Model(groups).block
 
 
-def blocks_per_request(groups, max_model_len, max_in_flight_tokens):
+def blocks_per_request(groups: Groups, max_model_len: int, max_in_flight_tokens: int) -> int:
     return Model(groups, max_in_flight_tokens).blocks(max_model_len)
 
 
-def estimate_max_model_len(groups, available_bytes, max_model_len, max_in_flight_tokens):
+def estimate_max_model_len(
+    groups: Groups, available_bytes: int, max_model_len: int, max_in_flight_tokens: int
+) -> int:
     return Model(groups, max_in_flight_tokens).longest(available_bytes, max_model_len)
 
 
 def get_kv_cache_config(
-    groups,
-    available_bytes_per_worker,
-    max_model_len,
-    max_in_flight_tokens,
-    num_gpu_blocks_override=None,
-    auto_fit=False,
-):
+    groups: Groups,
+    available_bytes_per_worker: Sequence[int],
+    max_model_len: int,
+    max_in_flight_tokens: int,
+    num_gpu_blocks_override: int | None = None,
+    auto_fit: bool = False,
+) -> KVCacheConfig:
     model = Model(groups, max_in_flight_tokens)
     if num_gpu_blocks_override is None:
         memories = [memory - model.block for memory in available_bytes_per_worker]
@@ -148,7 +154,7 @@ def get_kv_cache_config(
     )
 
 
-def startup_log_line(config, device="GPU"):
+def startup_log_line(config: KVCacheConfig, device: str = "GPU") -> str:
     tokens = format(config.kv_cache_size_tokens, ",d")
     length = format(config.max_model_len, ",d")
     return " ".join(
