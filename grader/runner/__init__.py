@@ -6,7 +6,7 @@
 
 The suite runs in a forked process that pytest collects it in (``resident``, ``suite``). That one
 checks that the submission loads (``loading``) and forks a few more (``dispatch``, ``seat``), which
-do the docstrings and checks (``tasks``) each with a worker of its own, and keep the smallest
+do the examples and checks (``tasks``) each with a worker of its own, and keep the smallest
 failing case of each (``search``, ``failures``).
 """
 

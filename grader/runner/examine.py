@@ -52,7 +52,7 @@ def examine(
 
 def _verdict(lesson: Lesson, max_points: int, tasks: list[Task], done: list[Done]) -> Verdict:
     checks = _with_blocked([result.check for result in done if result.check], tasks)
-    examples = [result.example for result in done if result.example]
+    examples = [example for result in done for example in result.examples]
     broken = next((check for check in checks if check.outcome == "error"), None)
     outcomes = {check.outcome for check in checks} | {example.outcome for example in examples}
     status: Status = "passed" if outcomes <= {"passed"} else "failed"

@@ -1,6 +1,7 @@
-"""The tasks of a grading, docstrings and checks, and running one of them in a session."""
+"""The tasks of a grading, examples and checks, and doing one of them in a session."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,7 +20,15 @@ from grader.worker import Call as Called
 from grader.worker import Lesson as Submission
 from grader.worker import Part, Session, WorkerError
 
-Task: TypeAlias = "Docstring | Checking"
+Task: TypeAlias = "Examples | Checking"
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The task of running all examples of the stub: one task, as each takes next to nothing."""
+
+    docstrings: list[Docstring]
+    name: str = "the examples"
 
 
 @dataclass(frozen=True)
@@ -50,38 +59,41 @@ class Order(msgspec.Struct):
 
 
 class Done(msgspec.Struct):
-    """What came of a task: ``check`` or ``example``, and what the submission printed.
+    """What came of a task: ``check`` or ``examples``, and what the submission printed.
 
     Neither, and ``broken``, where the grader itself failed.
     """
 
     number: int
     check: CheckResult | None = None
-    example: ExampleResult | None = None
+    examples: list[ExampleResult] = []
     printed: str = ""
     broken: str | None = None
 
     @property
     def passed(self) -> bool:
-        result = self.check or self.example
-        return result is not None and result.outcome == "passed"
+        return not self.broken and all(one.outcome == "passed" for one in self._results)
 
     @property
     def timed_out(self) -> bool:
-        result = self.check or self.example
-        return result is not None and isinstance(result.failure, TimedOut)
+        return any(isinstance(one.failure, TimedOut) for one in self._results)
+
+    @property
+    def _results(self) -> list[CheckResult | ExampleResult]:
+        return [*self.examples, *([self.check] if self.check else [])]
 
 
 def tasks_of(stub: str, collection: Collection) -> list[Task]:
-    """The stub's docstrings, then the suite's checks, in the order they stand."""
+    """The stub's examples, if it has any, then the suite's checks in the order they stand."""
     checkings = [Checking(item, collection) for item in collection.items]
-    return [*examples.docstrings(stub), *checkings]
+    found = examples.docstrings(stub)
+    return [Examples(found), *checkings] if found else [*checkings]
 
 
 def perform(order: Order, task: Task, session: Session, submission: Submission) -> Done:
     """Do a task in a session in which the submission is loaded."""
-    if isinstance(task, Docstring):
-        return Done(order.number, example=_example(task, session))
+    if isinstance(task, Examples):
+        return Done(order.number, examples=list(_examples(task, session)))
     check = _check(task, session, submission, order.cases_after_failure)
     return Done(order.number, check=check)
 
@@ -89,8 +101,9 @@ def perform(order: Order, task: Task, session: Session, submission: Submission) 
 def unloaded(number: int, task: Task, error: WorkerError) -> Done:
     """What comes of a task when the submission, loaded before, did not load again."""
     failure = failure_of(error, Story())
-    if isinstance(task, Docstring):
-        return Done(number, example=ExampleResult(task.name, "failed", failure))
+    if isinstance(task, Examples):
+        results = [ExampleResult(one.name, "failed", failure) for one in task.docstrings]
+        return Done(number, examples=results)
     return Done(number, check=_result(task, failure=failure))
 
 
@@ -100,22 +113,28 @@ def blocked(task: Checking, by: list[str]) -> CheckResult:
     return msgspec.structs.replace(result, outcome="blocked", earned=0, blocked_by=by)
 
 
-def _example(task: Docstring, session: Session) -> ExampleResult:
-    try:
-        return examples.run(task, session)
-    except WorkerError as error:
-        return ExampleResult(task.name, "failed", failure_of(error, _story_of(session)))
+def _examples(task: Examples, session: Session) -> Iterator[ExampleResult]:
+    timed_out = False
+    for docstring in task.docstrings:
+        if timed_out:  # the others would most likely keep the learner waiting as long
+            yield ExampleResult(docstring.name, "blocked")
+            continue
+        _begin_story(session)
+        try:
+            yield examples.run(docstring, session)
+        except WorkerError as error:
+            failure = failure_of(error, _story_of(session))
+            yield ExampleResult(docstring.name, "failed", failure)
+            timed_out = isinstance(failure, TimedOut)
 
 
 def _check(
     task: Checking, session: Session, submission: Submission, cases_after_failure: int
 ) -> CheckResult:
-    def begin() -> None:
-        session.begin_story()
-        checks.begin_story()
-
     hand_in_as(Part)
-    search = Search(begin, lambda: _story_of(session), cases_left=cases_after_failure)
+    search = Search(
+        lambda: _begin_story(session), lambda: _story_of(session), cases_left=cases_after_failure
+    )
     started = time.perf_counter()
     problem = task.collection.run_check(task.item, submission, search.run)
     result = _result(task, search.failure, search.broken or problem)
@@ -138,6 +157,11 @@ def _result(
         failure=failure,
         error=broken,
     )
+
+
+def _begin_story(session: Session) -> None:
+    session.begin_story()
+    checks.begin_story()
 
 
 def _story_of(session: Session) -> Story:

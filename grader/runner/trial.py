@@ -83,7 +83,7 @@ def _verdict(lesson: Lesson, max_points: int, done: list[Done]) -> Verdict:
         status="grader_error" if broken else status,
         points=sum(check.earned for check in checks),
         max_points=max_points,
-        examples=[one.example for one in done if one.example],
+        examples=[example for one in done for example in one.examples],
         checks=checks,
         error=GraderError(f"the check {broken.name} is broken", broken.error or "")
         if broken
