@@ -74,10 +74,9 @@ class PriorityRequestQueue:
 
 
 def create_request_queue(policy: str) -> FCFSRequestQueue | PriorityRequestQueue:
-    try:
-        return {"fcfs": FCFSRequestQueue, "priority": PriorityRequestQueue}[policy]()
-    except KeyError:
-        raise ValueError(policy) from None
+    if policy not in ("fcfs", "priority"):
+        raise ValueError(policy)
+    return FCFSRequestQueue() if policy == "fcfs" else PriorityRequestQueue()
 
 
 class WaitingQueues:
