@@ -1,10 +1,11 @@
 """Handing a part of the engine to a submission.
 
 Where the submission is imported plainly it gets the part itself. Where it runs in a worker, the
-runner says with ``hand_in_as`` what it gets instead.
+runner says with ``handed_in_as`` what it gets instead.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _handing_in: list[Callable[[object, tuple[str, ...]], Any]] = [lambda part, _methods: part]
@@ -19,6 +20,16 @@ def hand_in(part: object, *methods: str) -> Any:
     return _handing_in[-1](part, methods)
 
 
-def hand_in_as(wrap: Callable[[object, tuple[str, ...]], Any]) -> None:
-    """From now on, ``hand_in`` gives what ``wrap`` makes of the part and the methods."""
-    _handing_in[:] = [wrap]
+@contextmanager
+def handed_in_as(wrap: Callable[[object, tuple[str, ...]], Any]) -> Iterator[None]:
+    """Within it, ``hand_in`` gives what ``wrap`` makes of the part and the methods.
+
+    >>> with handed_in_as(lambda part, methods: methods):
+    ...     hand_in([3, 1, 2], "pop")
+    ('pop',)
+    """
+    _handing_in.append(wrap)
+    try:
+        yield
+    finally:
+        _handing_in.pop()

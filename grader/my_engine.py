@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from grader.handing import hand_in_as
+from grader.handing import handed_in_as
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from grader.places import shown
@@ -48,9 +48,12 @@ def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, list[
     """
     lessons = _passed_parts(learner)
     names = [lesson.path for lesson in lessons]
-    hand_in_as(_as_argument)
     try:
-        with Worker() as worker, worker.session(deadline=DEADLINE) as session:
+        with (
+            handed_in_as(_as_argument),
+            Worker() as worker,
+            worker.session(deadline=DEADLINE) as session,
+        ):
             parts = Parts()
             for lesson in lessons:
                 loaded = session.load(learner.places.exercise(lesson.path), lesson.name)

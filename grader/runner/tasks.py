@@ -10,7 +10,7 @@ import pytest
 
 from grader import checks, examples
 from grader.examples import Docstring
-from grader.handing import hand_in_as
+from grader.handing import handed_in_as
 from grader.runner.failures import failure_of
 from grader.runner.search import CASES_AFTER_FAILURE, Search
 from grader.runner.showing import shown
@@ -131,12 +131,12 @@ def _examples(task: Examples, session: Session) -> Iterator[ExampleResult]:
 def _check(
     task: Checking, session: Session, submission: Submission, cases_after_failure: int
 ) -> CheckResult:
-    hand_in_as(Part)
     search = Search(
         lambda: _begin_story(session), lambda: _story_of(session), cases_left=cases_after_failure
     )
     started = time.perf_counter()
-    problem = task.collection.run_check(task.item, submission, search.run)
+    with handed_in_as(Part):
+        problem = task.collection.run_check(task.item, submission, search.run)
     result = _result(task, search.failure, search.broken or problem)
     return msgspec.structs.replace(result, seconds=time.perf_counter() - started)
 

@@ -1,6 +1,8 @@
 """Hidden suite of ``kv_cache/block_hashing``."""
 
+from functools import partial
 from math import gcd, lcm
+from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -38,13 +40,13 @@ VALUES = SCALARS | st.lists(SCALARS | st.lists(SCALARS, max_size=3).map(tuple), 
 @given(VALUES)
 @example(("",))
 @example((None, b"\x00" * 256, "é", (-11, 300)))
-def test_cbor_is_canonical(lesson, value):
+def test_cbor_is_canonical(lesson: Any, value: Any) -> None:
     """Each value has one spelling in CBOR, the shortest."""
     expect(lesson.cbor_dumps(value), cbor_dumps(value))
 
 
 @check(points=1, rule=CHAIN, needs=("test_cbor_is_canonical", "test_first_parent"))
-def test_digests_are_vllms(lesson):
+def test_digests_are_vllms(lesson: Any) -> None:
     """The hash of a block is the one that vLLM gives, byte by byte."""
     hash_block = lesson.hash_block_tokens
     first = bytes.fromhex("786f9bbddcb5139e76c24f3ad8bb4e4b20647409291b3f2c769f6f0a874bb774")
@@ -65,7 +67,7 @@ def test_digests_are_vllms(lesson):
 
 
 @check(points=2, rule=SEED, needs=("test_cbor_is_canonical",))
-def test_first_parent(lesson):
+def test_first_parent(lesson: Any) -> None:
     """The first block's parent comes from PYTHONHASHSEED, or else from a fixed text."""
 
     def expect_digest(hash_name: str, env: dict[str, str], digest: str) -> None:
@@ -86,7 +88,9 @@ def test_first_parent(lesson):
 
 @check(points=1, rule=FULL)
 @given(st.integers(1, 5), st.lists(TOKENS, max_size=12), st.lists(TOKENS, max_size=6))
-def test_only_full_blocks_are_hashed(lesson, hash_block_size, prompt, output):
+def test_only_full_blocks_are_hashed(
+    lesson: Any, hash_block_size: Any, prompt: Any, output: Any
+) -> None:
     """There is one hash for each full block, and none for the rest."""
     hashes = lesson.RequestHashes("sha256", hash_block_size, prompt)
     expect(len(hashes.block_hashes), len(prompt) // hash_block_size)
@@ -96,7 +100,9 @@ def test_only_full_blocks_are_hashed(lesson, hash_block_size, prompt, output):
 
 @check(points=2, rule=CHAIN, needs=("test_only_full_blocks_are_hashed",))
 @given(HASH_NAMES, st.integers(1, 3), st.integers(1, 4), st.data())
-def test_token_changes_its_block_and_all_later(lesson, hash_name, size, num_blocks, data):
+def test_token_changes_its_block_and_all_later(
+    lesson: Any, hash_name: Any, size: Any, num_blocks: Any, data: Any
+) -> None:
     """A changed token changes the hash of its block and of all later ones, none before."""
     tokens = data.draw(st.lists(TOKENS, min_size=size * num_blocks, max_size=size * num_blocks))
     position = data.draw(st.integers(0, len(tokens) - 1), label="changed token")
@@ -116,7 +122,7 @@ def test_token_changes_its_block_and_all_later(lesson, hash_name, size, num_bloc
 
 @check(points=2, rule=FULL, needs=("test_only_full_blocks_are_hashed",))
 @given(st.integers(1, 4), st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=5))
-def test_it_does_not_matter_how_tokens_come(lesson, hash_block_size, pieces):
+def test_it_does_not_matter_how_tokens_come(lesson: Any, hash_block_size: Any, pieces: Any) -> None:
     """Tokens that come bit by bit give the hashes that they give at once."""
     whole = [token for piece in pieces for token in piece]
     at_once = lesson.RequestHashes("sha256", hash_block_size, whole, [], "a lora", "salt")
@@ -127,7 +133,7 @@ def test_it_does_not_matter_how_tokens_come(lesson, hash_block_size, pieces):
 
 
 @check(points=1, rule=FULL, needs=("test_it_does_not_matter_how_tokens_come",))
-def test_block_is_hashed_once(lesson):
+def test_block_is_hashed_once(lesson: Any) -> None:
     """Completing a block takes the same time behind a long text as behind a short one."""
     short, long = 40, 12_000
 
@@ -144,7 +150,7 @@ def test_block_is_hashed_once(lesson):
 
 @check(points=1, rule=EXTRA)
 @given(st.sampled_from([None, "s", "pepper"]), st.sampled_from([None, "myl"]))
-def test_salt_stands_in_the_first_block_alone(lesson, salt, lora_name):
+def test_salt_stands_in_the_first_block_alone(lesson: Any, salt: Any, lora_name: Any) -> None:
     """The salt is a key of the first block alone; an empty salt is no key."""
     lora = (lora_name,) if lora_name else ()
     first = (*lora, salt) if salt else lora
@@ -161,7 +167,7 @@ def test_salt_stands_in_the_first_block_alone(lesson, salt, lora_name):
     st.integers(0, 4),
     st.integers(1, 6),
 )
-def test_every_item_that_overlaps_is_a_key(lesson, items, index, size):
+def test_every_item_that_overlaps_is_a_key(lesson: Any, items: Any, index: Any, size: Any) -> None:
     """Each multimodal item with a token in the block is a key, with its place in the block."""
     mm_features, end_of_last = [], 0
     for identifier, gap, length in items:
@@ -186,7 +192,7 @@ def test_every_item_that_overlaps_is_a_key(lesson, items, index, size):
     rule=EXTRA,
     needs=("test_only_full_blocks_are_hashed", "test_every_item_that_overlaps_is_a_key"),
 )
-def test_what_differs_is_never_shared(lesson):
+def test_what_differs_is_never_shared(lesson: Any) -> None:
     """Another salt, another LoRA, another image or another place of it: another hash."""
     tokens = [7] * 12
 
@@ -230,7 +236,9 @@ def test_what_differs_is_never_shared(lesson):
     st.sampled_from([None, "", "s"]),
     st.lists(TOKENS, max_size=5),
 )
-def test_hashes_are_the_engines(lesson, size, prompt, items, lora_name, salt, output):
+def test_hashes_are_the_engines(
+    lesson: Any, size: Any, prompt: Any, items: Any, lora_name: Any, salt: Any, output: Any
+) -> None:
     """A request's hashes are the engine's, whatever comes together in it."""
     mm_features, end_of_last = [], 0
     for identifier, gap, length in items:
@@ -248,7 +256,7 @@ def test_hashes_are_the_engines(lesson, size, prompt, items, lora_name, salt, ou
 
 @check(points=1, rule=SIZES)
 @given(st.integers(1, 4), st.integers(0, 13))
-def test_view_takes_the_last_of_each(lesson, scale, num_hashes):
+def test_view_takes_the_last_of_each(lesson: Any, scale: Any, num_hashes: Any) -> None:
     """The hash of a large block is that of the last small block in it."""
     block_hashes = [bytes([i]) for i in range(num_hashes)]
     expect(
@@ -260,7 +268,7 @@ def test_view_takes_the_last_of_each(lesson, scale, num_hashes):
 
 @check(points=1, rule=SIZES)
 @given(st.lists(st.sampled_from([4, 6, 8, 16, 24, 32, 48]), min_size=2, max_size=4))
-def test_sizes_fit_every_group(lesson, sizes):
+def test_sizes_fit_every_group(lesson: Any, sizes: Any) -> None:
     """The scheduler's block size is the LCM of the groups', the hash's the GCD."""
     expect(lesson.resolve_block_sizes(sizes), (lcm(*sizes), gcd(*sizes)))
     expect(lesson.resolve_block_sizes(sizes, 2), (lcm(*sizes), 2), "The user wants 2.")
@@ -268,17 +276,17 @@ def test_sizes_fit_every_group(lesson, sizes):
 
 
 @check(points=1, rule=SIZES, needs=("test_sizes_fit_every_group",))
-def test_unit_must_divide_every_group(lesson):
+def test_unit_must_divide_every_group(lesson: Any) -> None:
     """A unit that does not divide each group's block size is a ValueError."""
     for sizes, unit in (([16, 24], 16), ([24, 16], 16), ([16, 32], 32), ([16, 32], 5)):
-        expect_error(lambda s=sizes, u=unit: lesson.resolve_block_sizes(s, u), "ValueError")
+        expect_error(partial(lesson.resolve_block_sizes, sizes, unit), "ValueError")
     expect(lesson.resolve_block_sizes([16, 32], 16), (32, 16))
     expect(lesson.resolve_block_sizes([16], 5), (16, 16), "With one group it is not looked at.")
 
 
 @check(points=1, rule=GROUPS)
 @given(st.binary(min_size=16, max_size=32), st.integers(0, 2**32 - 1))
-def test_key_holds_hash_and_group(lesson, block_hash, group_id):
+def test_key_holds_hash_and_group(lesson: Any, block_hash: Any, group_id: Any) -> None:
     """A key is the hash and the group's id in 4 bytes, and gives both back."""
     key = lesson.make_block_hash_with_group_id(block_hash, group_id)
     expect(key, block_hash + group_id.to_bytes(4, "big"))
@@ -324,7 +332,7 @@ TENANTS = {
 
 
 @check(points=1, rule="How it really works", needs=("test_hashes_are_the_engines",))
-def test_engine_finds_by_it(lesson):
+def test_engine_finds_by_it(lesson: Any) -> None:
     """The whole engine finds the same blocks by these hashes as by its own."""
     story("Six requests with the same 10 tokens; two have a salt, one a LoRA.")
     workload = parse_workload(TENANTS, "tenants")

@@ -1,5 +1,7 @@
 """Hidden suite of ``kv_cache/block_pool``."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,7 +38,7 @@ def hashes(*letters: str) -> list[bytes]:
         max_size=10,
     ),
 )
-def test_queue_keeps_its_order(lesson, block_ids, operations):
+def test_queue_keeps_its_order(lesson: Any, block_ids: Any, operations: Any) -> None:
     """The free list gives the order that its operations left."""
     queue = compare(lesson.FreeKVCacheBlockQueue(block_ids), FreeKVCacheBlockQueue(block_ids))
     expect(queue.theirs.get_all_free_blocks(), list(block_ids), "The ids, in the order given.")
@@ -61,7 +63,7 @@ def test_queue_keeps_its_order(lesson, block_ids, operations):
 
 
 @check(points=1, rule=LIST)
-def test_queue_refuses(lesson):
+def test_queue_refuses(lesson: Any) -> None:
     """The free list refuses what is not there."""
     queue = lesson.FreeKVCacheBlockQueue([3, 1, 2])
     queue.remove(1)
@@ -77,7 +79,7 @@ def test_queue_refuses(lesson):
 
 
 @check(points=1, rule=LIST, needs=("test_queue_keeps_its_order",))
-def test_queue_removes_without_looking(lesson):
+def test_queue_removes_without_looking(lesson: Any) -> None:
     """Removing a block takes the same time in a long free list as in a short one."""
     short, long = 400, 200_000
 
@@ -94,7 +96,7 @@ def test_queue_removes_without_looking(lesson):
 
 @check(points=1, rule=HAND_OUT)
 @given(st.integers(0, 4), st.integers(0, 3))
-def test_allocation_takes_the_head(lesson, first, second):
+def test_allocation_takes_the_head(lesson: Any, first: Any, second: Any) -> None:
     """Blocks are handed out from the head of the free list, each with one user."""
     pool = lesson.BlockPool(8)
     expect(pool.get_new_blocks(first), list(range(1, first + 1)))
@@ -106,7 +108,7 @@ def test_allocation_takes_the_head(lesson, first, second):
 
 
 @check(points=1, rule=HAND_OUT)
-def test_allocation_is_all_or_nothing(lesson):
+def test_allocation_is_all_or_nothing(lesson: Any) -> None:
     """Asking for more blocks than are free is a ValueError and changes nothing."""
     pool = lesson.BlockPool(5)
     pool.cache_full_blocks(pool.get_new_blocks(1), hashes("a"), 0, 1)
@@ -121,7 +123,7 @@ def test_allocation_is_all_or_nothing(lesson):
 
 @check(points=2, rule=GIVE_BACK, needs=("test_allocation_takes_the_head",))
 @given(st.data())
-def test_freed_blocks_go_to_both_ends(lesson, data):
+def test_freed_blocks_go_to_both_ends(lesson: Any, data: Any) -> None:
     """Freed blocks without a hash go to the front, those with one to the end."""
     pool = lesson.BlockPool(8)
     blocks = pool.get_new_blocks(5)
@@ -143,7 +145,7 @@ def test_freed_blocks_go_to_both_ends(lesson, data):
 
 @check(points=1, rule=USERS, needs=("test_allocation_takes_the_head",))
 @given(st.integers(1, 3))
-def test_shared_block_is_freed_by_its_last_user(lesson, num_users):
+def test_shared_block_is_freed_by_its_last_user(lesson: Any, num_users: Any) -> None:
     """A shared block becomes free when its last user gives it back, and not before."""
     pool = lesson.BlockPool(6)
     blocks = pool.get_new_blocks(2)
@@ -161,7 +163,7 @@ def test_shared_block_is_freed_by_its_last_user(lesson, num_users):
 
 
 @check(points=1, rule=USERS, needs=("test_freed_blocks_go_to_both_ends",))
-def test_hit_block_starts_again_at_the_end(lesson):
+def test_hit_block_starts_again_at_the_end(lesson: Any) -> None:
     """A free block that is touched leaves the free list, and comes back at its end."""
     pool = lesson.BlockPool(6)
     pool.cache_full_blocks(pool.get_new_blocks(3), hashes("a", "b", "c"), 0, 3)
@@ -179,7 +181,9 @@ def test_hit_block_starts_again_at_the_end(lesson):
 
 @check(points=1, rule=HAND_OUT, needs=("test_freed_blocks_go_to_both_ends",))
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(0, 7))
-def test_allocation_evicts_what_it_hands_out(lesson, full_of_a, full_of_b, num_blocks):
+def test_allocation_evicts_what_it_hands_out(
+    lesson: Any, full_of_a: Any, full_of_b: Any, num_blocks: Any
+) -> None:
     """A hash lasts until its block is handed out again, and no longer."""
     pool = lesson.BlockPool(8)
     a, b = pool.get_new_blocks(3), pool.get_new_blocks(3)
@@ -203,7 +207,7 @@ def test_allocation_evicts_what_it_hands_out(lesson, full_of_a, full_of_b, num_b
 
 @check(points=1, rule=COPIES)
 @given(st.permutations([1, 2, 3]))
-def test_oldest_copy_that_is_left_is_found(lesson, cached):
+def test_oldest_copy_that_is_left_is_found(lesson: Any, cached: Any) -> None:
     """Of several blocks with one hash, the one cached first is found while it lasts."""
     pool = lesson.BlockPool(6)
     pool.get_new_blocks(3)
@@ -219,7 +223,7 @@ def test_oldest_copy_that_is_left_is_found(lesson, cached):
 
 @check(points=1, rule=NAMES)
 @given(st.integers(0, 4), st.integers(0, 4))
-def test_only_the_newly_full_get_a_hash(lesson, num_cached, num_full):
+def test_only_the_newly_full_get_a_hash(lesson: Any, num_cached: Any, num_full: Any) -> None:
     """Only the blocks from num_cached_blocks up to num_full_blocks get their hash."""
     pool = lesson.BlockPool(6)
     names = hashes("a", "b", "c", "d")
@@ -234,7 +238,7 @@ def test_only_the_newly_full_get_a_hash(lesson, num_cached, num_full):
 
 
 @check(points=1, rule=NAMES)
-def test_block_is_named_once(lesson):
+def test_block_is_named_once(lesson: Any) -> None:
     """A block that already has a hash cannot be given one: AssertionError."""
     pool = lesson.BlockPool(6)
     blocks = pool.get_new_blocks(2)
@@ -251,7 +255,7 @@ def test_block_is_named_once(lesson):
 
 
 @check(points=1, rule=FORGET, needs=("test_freed_blocks_go_to_both_ends",))
-def test_evicted_block_stays_where_it_is(lesson):
+def test_evicted_block_stays_where_it_is(lesson: Any) -> None:
     """evict_blocks takes the hash away and leaves the block where it is."""
     pool = lesson.BlockPool(7)
     pool.cache_full_blocks(pool.get_new_blocks(4), hashes("a", "b", "c", "d"), 0, 4)
@@ -267,7 +271,7 @@ def test_evicted_block_stays_where_it_is(lesson):
 
 
 @check(points=1, rule=FORGET, needs=("test_freed_blocks_go_to_both_ends",))
-def test_reset_is_all_or_nothing(lesson):
+def test_reset_is_all_or_nothing(lesson: Any) -> None:
     """reset_prefix_cache forgets every hash, or nothing at all while a block is in use."""
     pool = lesson.BlockPool(6)
     pool.cache_full_blocks(pool.get_new_blocks(3), hashes("a", "b", "b"), 0, 3)
@@ -286,7 +290,7 @@ def test_reset_is_all_or_nothing(lesson):
 
 
 @check(points=1, rule=NULL, needs=("test_allocation_takes_the_head",))
-def test_null_block_is_passed_over(lesson):
+def test_null_block_is_passed_over(lesson: Any) -> None:
     """Block 0 is never handed out, never found and never free."""
     pool = lesson.BlockPool(5)
     expect(pool.get_num_free_blocks(), 4)
@@ -305,7 +309,7 @@ def test_null_block_is_passed_over(lesson):
 
 @check(points=1, rule=USAGE)
 @given(st.integers(2, 9), st.data())
-def test_usage_counts_what_can_be_handed_out(lesson, num_gpu_blocks, data):
+def test_usage_counts_what_can_be_handed_out(lesson: Any, num_gpu_blocks: Any, data: Any) -> None:
     """The usage is the share in use of the blocks that can be handed out."""
     used = data.draw(st.integers(0, num_gpu_blocks - 1))
     pool = lesson.BlockPool(num_gpu_blocks)
@@ -317,7 +321,7 @@ def test_usage_counts_what_can_be_handed_out(lesson, num_gpu_blocks, data):
 
 @check(points=1, rule=GIVE_BACK, needs=("test_freed_blocks_go_to_both_ends",))
 @given(st.permutations([1, 2, 3, 4]))
-def test_without_caching_all_go_to_the_front(lesson, order):
+def test_without_caching_all_go_to_the_front(lesson: Any, order: Any) -> None:
     """With caching off every freed block goes to the front: last in, first out."""
     pool = lesson.BlockPool(7, False)
     pool.cache_full_blocks(pool.get_new_blocks(4), hashes("a", "b"), 0, 2)
@@ -347,7 +351,7 @@ OPERATION = st.tuples(
     ),
 )
 @given(st.lists(OPERATION, min_size=8, max_size=16))
-def test_pool_follows_the_engine(lesson, operations):
+def test_pool_follows_the_engine(lesson: Any, operations: Any) -> None:
     """Whatever requests come and go, the pool is the engine's, block by block."""
     pool = compare(lesson.BlockPool(8), BlockPool(8))
     tables: list[list[int]] = []  # the blocks of each running request
@@ -403,7 +407,7 @@ CONVERSATIONS = [
 
 
 @check(points=1, rule="How it really works", needs=("test_pool_follows_the_engine",))
-def test_engine_runs_on_it(lesson):
+def test_engine_runs_on_it(lesson: Any) -> None:
     """The whole engine, run on this pool, makes the same decisions as on its own."""
     for caching in (True, False):
         story(
