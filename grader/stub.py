@@ -60,6 +60,18 @@ def cut(solution: str, filename: str) -> str:
     return "\n".join(kept + lines[done:])
 
 
+def regions(solution: str, filename: str) -> list[tuple[int, int]]:
+    """The lines of each pair of marks in a solution, counted from 1.
+
+    Raises:
+        StubError: as `cut` does.
+
+    >>> regions("def f():\\n    ### BEGIN SOLUTION one\\n    return 1\\n    ### END SOLUTION", "f.py")
+    [(2, 4)]
+    """
+    return [(region.first, region.last) for region in _regions(solution.split("\n"), filename)]
+
+
 def _regions(lines: list[str], filename: str) -> Iterator[_Region]:
     begun: _Region | None = None
     for number, line in enumerate(lines, start=1):

@@ -13,7 +13,7 @@ from grader.places import places
 from grader.prove.mutants import Mutant
 from grader.stub import stub_of
 
-Kind = Literal["stub", "solution", "alternative", "mutant", "real"]
+Kind = Literal["stub", "solution", "alternative", "mutant", "generic", "real"]
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -51,6 +51,11 @@ def mutant_trial(lesson: Lesson, mutant: Mutant, solution: str) -> Trial:
         BrokenMutant: its edit does not apply.
     """
     return _written(lesson, "mutant", mutant.name, mutant.applied_to(solution))
+
+
+def generic_trial(lesson: Lesson, name: str, source: str) -> Trial:
+    """The solution with a change that a mutation tool made."""
+    return _written(lesson, "generic", name, source)
 
 
 def alternatives_of(lesson: Lesson) -> list[Path]:

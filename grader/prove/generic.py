@@ -1,0 +1,167 @@
+"""Generic mutants: every small change that a mutation tool makes to what a solution's regions hold.
+
+The library `cosmic-ray` (the extra `mutation`) makes the changes. Those that survive are either
+equivalent, which `grader/mutants/<topic>/<lesson>.equivalent.yaml` says with the reason, or show
+what the suite does not check.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from grader.lessons import Lesson
+from grader.prove.trials import generic_trial
+from grader.prove.tried import try_all
+from grader.stub import regions
+
+#: Operators left out. Bits and powers are no learner's slip where a sum is meant; `is` stands for
+#: `==` as far as small numbers and None go; variables need to be named to the tool.
+_LEFT_OUT = ("Bit", "Shift", "Pow", "Invert", "UAdd", "_Is", "Variable", "RemoveDecorator")
+_IDENTITY = "core/ReplaceComparisonOperator_Is_IsNot"
+
+Fate = Literal["killed", "equivalent", "survived"]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One generic change.
+
+    `line` is the text of the first changed line, `number` its number in the solution, `mutated`
+    what it becomes, and `occurrence` counts the changes of one operator to equal lines, from 0.
+    """
+
+    operator: str
+    line: str
+    occurrence: int
+    number: int
+    mutated: str
+    source: str
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.operator, self.line, self.occurrence
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator.removeprefix('core/')}.{self.number}.{self.occurrence}"
+
+
+class Equivalent(msgspec.Struct, frozen=True):
+    """Changes of a line that are no mistakes, and why.
+
+    They are those of any of the `operators` (without `core/`), each at `occurrence`.
+    """
+
+    line: str
+    operators: list[str]
+    reason: str
+    occurrence: int = 0
+
+    @property
+    def keys(self) -> set[tuple[str, str, int]]:
+        return {(f"core/{name}", self.line, self.occurrence) for name in self.operators}
+
+
+class GenericRun(msgspec.Struct, frozen=True):
+    """What became of a lesson's generic mutants.
+
+    `stale` are entries of equivalents that no surviving change has; `broken` are changes that
+    could not be graded.
+    """
+
+    lesson: str
+    killed: int
+    equivalent: int
+    survived: list[Change]
+    stale: list[tuple[str, str, int]]
+    broken: list[tuple[Change, str]]
+
+
+def run_generic(
+    lesson: Lesson, fresh: bool, jobs: int, tell: Callable[[int, int], None]
+) -> GenericRun:
+    """Grade every generic mutant of the lesson's solution."""
+    found = list(changes(lesson.solution.read_text(encoding="utf-8"), str(lesson.solution)))
+    trials = {generic_trial(lesson, change.name, change.source): change for change in found}
+    outcomes = try_all(list(trials), fresh, jobs, tell)
+    broken, alive = [], []
+    for trial, change in trials.items():
+        outcome = outcomes[trial]
+        if outcome.status == "grader_error":
+            broken.append((change, outcome.cause))
+        elif outcome.status == "passed":
+            alive.append(change)
+    known = {key for one in equivalents(lesson) for key in one.keys}
+    survived = [change for change in alive if change.key not in known]
+    return GenericRun(
+        lesson.name,
+        killed=len(found) - len(alive) - len(broken),
+        equivalent=len(alive) - len(survived),
+        survived=survived,
+        stale=sorted(known - {change.key for change in alive}),
+        broken=broken,
+    )
+
+
+def equivalents_file(lesson: Lesson) -> Path:
+    """Where the survivors judged equivalent are written down."""
+    return lesson.root / "grader" / "mutants" / f"{lesson.name}.equivalent.yaml"
+
+
+def equivalents(lesson: Lesson) -> list[Equivalent]:
+    """The survivors judged equivalent.
+
+    Raises:
+        msgspec.ValidationError: the file does not have its shape.
+    """
+    file = equivalents_file(lesson)
+    if not file.is_file():
+        return []
+    return msgspec.convert(yaml.safe_load(file.read_text("utf-8")) or [], list[Equivalent])
+
+
+def changes(solution: str, filename: str) -> Iterator[Change]:
+    """The changes to what stands between a solution's marks, no two with the same outcome."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+
+    inside = [range(first + 1, last) for first, last in regions(solution, filename)]
+    tree = get_ast(solution)
+    seen = {solution}
+    count: Counter[tuple[str, str]] = Counter()
+    for name, operator in _operators():
+        positions = [at for node in ast_nodes(tree) for at in operator.mutation_positions(node)]
+        for occurrence, ((number, _), _) in enumerate(positions):
+            if not any(number in lines for lines in inside):
+                continue
+            mutated = _mutated(solution, operator, occurrence)
+            if mutated in seen:
+                continue
+            seen.add(mutated)
+            before, after = _first_difference(solution, mutated)
+            yield Change(name, before, count[name, before], number, after, mutated)
+            count[name, before] += 1
+
+
+def _operators() -> Iterator[tuple[str, Any]]:
+    from cosmic_ray import plugins
+
+    for name in sorted(plugins.operator_names()):
+        if name == _IDENTITY or not any(part in name for part in _LEFT_OUT):
+            yield name, plugins.get_operator(name)()
+
+
+def _mutated(solution: str, operator: Any, occurrence: int) -> str:
+    from cosmic_ray.mutating import mutate_code
+
+    mutated: str = mutate_code(solution, operator, occurrence)
+    return mutated
+
+
+def _first_difference(before: str, after: str) -> tuple[str, str]:
+    pairs = zip(before.splitlines(), after.splitlines(), strict=False)
+    return next((one.strip(), other.strip()) for one, other in pairs if one != other)
