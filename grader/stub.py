@@ -66,8 +66,8 @@ def regions(solution: str, filename: str) -> list[tuple[int, int]]:
     Raises:
         StubError: as `cut` does.
 
-    >>> regions("def f():\\n    ### BEGIN SOLUTION one\\n    return 1\\n    ### END SOLUTION", "f.py")
-    [(2, 4)]
+    >>> regions("def f():\\n    ### BEGIN SOLUTION one\\n    ### END SOLUTION", "f.py")
+    [(2, 3)]
     """
     return [(region.first, region.last) for region in _regions(solution.split("\n"), filename)]
 

@@ -145,6 +145,8 @@ def test_the_smaller_limit_is_the_budget(lesson: Any) -> None:
         lesson, [50, 20], max_num_seqs=2, max_num_batched_tokens=32, max_num_scheduled_tokens=50
     )
     expect(large.steps(2), [[("r0", 32)], [("r0", 18), ("r1", 14)]])
+    last = Drive(lesson, [31, 9], max_num_seqs=2, max_num_batched_tokens=32)
+    expect(last.step(), [("r0", 31), ("r1", 1)], "The last token of a budget admits somebody.")
 
 
 @check(points=1, rule="The chase", examples=FEW)
@@ -262,6 +264,10 @@ def test_threshold_caps_every_step(lesson: Any) -> None:
     exact = Drive(lesson, [8, 9], max_num_seqs=4, **limits)
     expect(exact.step(), [("r0", 8), ("r1", 8)])
     expect(exact.step(), [("r0", 1), ("r1", 1)], "A prompt of exactly 8 went in one piece.")
+    lowest = Drive(
+        lesson, [3, 2], max_num_seqs=4, max_num_batched_tokens=32, long_prefill_token_threshold=1
+    )
+    expect(lowest.steps(2), [[("r0", 1), ("r1", 1)]] * 2, "A threshold of 1 is one, too.")
     queue = Drive(lesson, [10, 50, 5, 7, 20], max_tokens=4, max_num_seqs=4, **limits)
     expect(queue.step(), [("r0", 8), ("r1", 8), ("r2", 5), ("r3", 7)])
     expect(queue.step(), [("r0", 2), ("r1", 8), ("r2", 1), ("r3", 1)])
