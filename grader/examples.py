@@ -8,13 +8,14 @@ import ast
 import doctest
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from grader.runner.failures import not_implemented
 from grader.verdict import Call, ExampleDiffered, ExampleResult, Story
 from grader.worker import Session
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Docstring:
     """The examples of one docstring. ``line`` is that of its first line in the stub."""
 
@@ -23,7 +24,8 @@ class Docstring:
     examples: tuple[doctest.Example, ...]
 
 
-def docstrings(stub: str) -> list[Docstring]:
+@cache
+def docstrings(stub: str) -> tuple[Docstring, ...]:
     """The docstrings of a stub that hold examples, in the order they stand.
 
     >>> [found] = docstrings('def one():\\n    \\'\\'\\'\\n    >>> one()\\n    1\\n    \\'\\'\\'')
@@ -37,7 +39,7 @@ def docstrings(stub: str) -> list[Docstring]:
         examples = parser.get_examples(text) if text else []
         if examples:
             found.append(Docstring(name or "module", node.body[0].lineno, tuple(examples)))
-    return found
+    return tuple(found)
 
 
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from grader.runner.process import Channel, Child, Closed, fork
-from grader.runner.tasks import Checking, Done, Order, Task, blocked
+from grader.runner.tasks import Checking, Done, Loading, Order, Task, blocked
+from grader.verdict import LoadError
 
 DEADLINE = 5.0
 # Once this many tasks have timed out, the rest get less time for a call, so that a submission
@@ -24,6 +25,14 @@ class SeatFailed(Exception):
         self.task, self.detail = task, detail
 
 
+class NotLoaded(Exception):
+    """The submission does not load; there is nothing more to be done with it."""
+
+    def __init__(self, error: LoadError, printed: str) -> None:
+        super().__init__(error.cause)
+        self.error, self.printed = error, printed
+
+
 class Dispatch:
     """The tasks of one grading: which are done, which is to be done next."""
 
@@ -38,6 +47,7 @@ class Dispatch:
         """Fork a process for each of ``serves`` and have all tasks done.
 
         Raises:
+            NotLoaded: the submission does not load.
             SeatFailed: one of these processes failed, which no submission can make it do.
         """
         # What is there now stays: no seat needs to look through it for garbage, or to copy it.
@@ -109,15 +119,21 @@ def _received(seat: Child, task: str) -> Done:
         raise SeatFailed(task, "its process ended") from None
     if done.broken:
         raise SeatFailed(task, done.broken)
+    if done.load_error:
+        raise NotLoaded(done.load_error, done.printed)
     return done
 
 
 def _in_order(tasks: list[Task]) -> list[int]:
     """The numbers of the tasks in the order that they are best begun in.
 
-    First the checks that others need; then the last ones of the suite, which are its longest, so
-    that none is left to be waited for at the end.
+    First the loading and the checks that others need; then the last ones of the suite, which are
+    its longest, so that none is left to be waited for at the end.
     """
     needed = {need for task in tasks if isinstance(task, Checking) for need in task.needs}
-    first = [number for number, task in enumerate(tasks) if task.name in needed]
+    first = [
+        number
+        for number, task in enumerate(tasks)
+        if isinstance(task, Loading) or task.name in needed
+    ]
     return first + [number for number in reversed(range(len(tasks))) if number not in first]

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import msgspec
+
 from grader.lessons import Lesson
 from grader.runner import seat
 from grader.runner.cores import cores
-from grader.runner.dispatch import Dispatch
-from grader.runner.loading import problem_with
+from grader.runner.dispatch import Dispatch, NotLoaded
 from grader.runner.suite import Collection
-from grader.runner.tasks import Checking, Done, Task, blocked, tasks_of
+from grader.runner.tasks import Checking, Done, Loading, Task, blocked, tasks_of
 from grader.verdict import CheckResult, GraderError, Status, Verdict
 from grader.worker import Worker
 
@@ -36,18 +37,18 @@ def examine(
         error = GraderError("the lesson's suite cannot be used", collection.problem)
         return Verdict(lesson.name, "grader_error", 0, 0, error=error)
     max_points = sum(collection.check_of(item).points for item in collection.items)
-    with workers[0].session() as session:
-        problem = problem_with(session, submission, lesson, stub)
-        printed = session.printed
-    if problem:
-        return Verdict(lesson.name, "cannot_load", 0, max_points, printed=printed, error=problem)
-    tasks = tasks_of(stub, collection)
+    tasks = [Loading(lesson, stub), *tasks_of(stub, collection)]
     serve = functools.partial(seat.serve, tasks=tasks, submission=submission)
     serves = [
         functools.partial(serve, worker=worker, core=core)
         for worker, core in zip(workers, itertools.cycle(cores()), strict=False)
     ]
-    return _verdict(lesson, max_points, tasks, Dispatch(tasks, tell).run(serves))
+    try:
+        done = Dispatch(tasks, tell).run(serves)
+    except NotLoaded as found:
+        verdict = Verdict(lesson.name, "cannot_load", 0, max_points, error=found.error)
+        return msgspec.structs.replace(verdict, printed=found.printed[:LONGEST_PRINTED])
+    return _verdict(lesson, max_points, tasks, done)
 
 
 def _verdict(lesson: Lesson, max_points: int, tasks: list[Task], done: list[Done]) -> Verdict:

@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from grader.runner.cores import stay_on
+from grader.runner.loading import problem_with
 from grader.runner.process import Channel
-from grader.runner.tasks import Done, Order, Task, perform, unloaded
+from grader.runner.tasks import Done, Loading, Order, Task, perform, unloaded
 from grader.worker import Worker, WorkerError
 
 
@@ -34,6 +35,9 @@ def serve(
 
 def _do(order: Order, task: Task, worker: Worker, submission: Path) -> Done:
     with worker.session(deadline=order.deadline) as session:
+        if isinstance(task, Loading):
+            error = problem_with(session, submission, task.lesson, task.stub)
+            return Done(order.number, load_error=error, printed=session.printed)
         try:
             lesson = session.load(submission, submission.stem)
         except WorkerError as error:

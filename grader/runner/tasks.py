@@ -11,23 +11,42 @@ import pytest
 from grader import checks, examples
 from grader.examples import Docstring
 from grader.handing import handed_in_as
+from grader.lessons import Lesson
 from grader.runner.failures import failure_of
 from grader.runner.search import CASES_AFTER_FAILURE, Search
 from grader.runner.showing import shown
 from grader.runner.suite import Collection
-from grader.verdict import AnyFailure, Call, CheckResult, ExampleResult, Outcome, Story, TimedOut
+from grader.verdict import (
+    AnyFailure,
+    Call,
+    CheckResult,
+    ExampleResult,
+    LoadError,
+    Outcome,
+    Story,
+    TimedOut,
+)
 from grader.worker import Call as Called
 from grader.worker import Lesson as Submission
 from grader.worker import Part, Session, WorkerError
 
-Task: TypeAlias = "Examples | Checking"
+Task: TypeAlias = "Loading | Examples | Checking"
+
+
+@dataclass(frozen=True)
+class Loading:
+    """The task of finding out whether the submission loads and has all its public names."""
+
+    lesson: Lesson
+    stub: str
+    name: str = "loading the submission"
 
 
 @dataclass(frozen=True)
 class Examples:
     """The task of running all examples of the stub: one task, as each takes next to nothing."""
 
-    docstrings: list[Docstring]
+    docstrings: tuple[Docstring, ...]
     name: str = "the examples"
 
 
@@ -59,20 +78,23 @@ class Order(msgspec.Struct):
 
 
 class Done(msgspec.Struct):
-    """What came of a task: ``check`` or ``examples``, and what the submission printed.
+    """What came of a task, and what the submission printed.
 
-    Neither, and ``broken``, where the grader itself failed.
+    A check has its result, the examples theirs, loading a ``load_error`` if it failed. None of
+    these, and ``broken``, where the grader itself failed.
     """
 
     number: int
     check: CheckResult | None = None
     examples: list[ExampleResult] = []
+    load_error: LoadError | None = None
     printed: str = ""
     broken: str | None = None
 
     @property
     def passed(self) -> bool:
-        return not self.broken and all(one.outcome == "passed" for one in self._results)
+        went_well = not self.broken and not self.load_error
+        return went_well and all(one.outcome == "passed" for one in self._results)
 
     @property
     def timed_out(self) -> bool:
@@ -90,7 +112,9 @@ def tasks_of(stub: str, collection: Collection) -> list[Task]:
     return [Examples(found), *checkings] if found else [*checkings]
 
 
-def perform(order: Order, task: Task, session: Session, submission: Submission) -> Done:
+def perform(
+    order: Order, task: Examples | Checking, session: Session, submission: Submission
+) -> Done:
     """Do a task in a session in which the submission is loaded."""
     if isinstance(task, Examples):
         return Done(order.number, examples=list(_examples(task, session)))
@@ -98,7 +122,7 @@ def perform(order: Order, task: Task, session: Session, submission: Submission) 
     return Done(order.number, check=check)
 
 
-def unloaded(number: int, task: Task, error: WorkerError) -> Done:
+def unloaded(number: int, task: Examples | Checking, error: WorkerError) -> Done:
     """What comes of a task when the submission, loaded before, did not load again."""
     failure = failure_of(error, Story())
     if isinstance(task, Examples):
