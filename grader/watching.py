@@ -11,7 +11,7 @@ from pathlib import Path
 
 from grader.terminal import read_keys
 
-STEP_MILLISECONDS = 50
+STEP_MILLISECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)

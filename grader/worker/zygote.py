@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import random
+import resource
 import signal
 import socket
 import sys
@@ -152,8 +153,6 @@ def _be_deterministic() -> None:
 
 
 def _limit(command: Fork) -> None:
-    import resource
-
     def at_most(kind: int, amount: int | None) -> None:
         if amount is not None:
             _, hard = resource.getrlimit(kind)
