@@ -11,7 +11,7 @@ import argparse
 import sys
 
 from grader.lessons import Lesson, find, names
-from grader.prove.generic import GenericRun, equivalents_file, run_generic
+from grader.prove.generic import GenericRun, SolutionRejected, equivalents_file, run_generic
 from grader.prove.tried import default_jobs
 from grader.report.waiting import waiting
 
@@ -25,8 +25,11 @@ def main() -> int:
     lessons = [find(name) for name in given.lessons] or [Lesson(name) for name in names()]
     runs = []
     for lesson in lessons:
-        with waiting(f"Mutating {lesson.name}") as progress:
-            runs.append(run_generic(lesson, given.fresh, given.jobs, progress.advance))
+        try:
+            with waiting(f"Mutating {lesson.name}") as progress:
+                runs.append(run_generic(lesson, given.fresh, given.jobs, progress.advance))
+        except SolutionRejected as error:
+            sys.exit(str(error))
         tell(lesson, runs[-1])
     killed, equivalent = sum(r.killed for r in runs), sum(r.equivalent for r in runs)
     survived = sum(len(r.survived) for r in runs)

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from grader.lessons import Lesson
-from grader.prove.trials import generic_trial
+from grader.prove.trials import generic_trial, solution_trial
 from grader.prove.tried import try_all
 from grader.stub import regions
 
@@ -82,13 +82,28 @@ class GenericRun(msgspec.Struct, frozen=True):
     broken: list[tuple[Change, str]]
 
 
+class SolutionRejected(Exception):
+    """The suite rejects the solution as it is; `failed` are the checks and examples it fails."""
+
+    def __init__(self, lesson: str, failed: list[str]) -> None:
+        super().__init__(f"{lesson}: the suite rejects the solution itself: {', '.join(failed)}")
+        self.lesson, self.failed = lesson, failed
+
+
 def run_generic(
     lesson: Lesson, fresh: bool, jobs: int, tell: Callable[[int, int], None]
 ) -> GenericRun:
-    """Grade every generic mutant of the lesson's solution."""
+    """Grade every generic mutant of the lesson's solution.
+
+    Raises:
+        SolutionRejected: the suite rejects the solution itself, so that it would kill anything.
+    """
     found = list(changes(lesson.solution.read_text(encoding="utf-8"), str(lesson.solution)))
     trials = {generic_trial(lesson, change.name, change.source): change for change in found}
-    outcomes = try_all(list(trials), fresh, jobs, tell)
+    unchanged = solution_trial(lesson)
+    outcomes = try_all([unchanged, *trials], fresh, jobs, tell)
+    if outcomes[unchanged].status != "passed":
+        raise SolutionRejected(lesson.name, outcomes[unchanged].failed)
     broken, alive = [], []
     for trial, change in trials.items():
         outcome = outcomes[trial]

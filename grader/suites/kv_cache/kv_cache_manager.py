@@ -416,7 +416,7 @@ def test_free_gives_back_in_reverse(lesson: Any) -> None:
 @check(points=1, rule=COMMON, needs=ADMITS, examples=30)
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 6)), min_size=1, max_size=4))
 def test_common_prefix(lesson: Any, lengths: list[tuple[int, int]]) -> None:
-    """A common block is one that every request with blocks holds."""
+    """Common are the leading blocks that every request with blocks holds."""
     manager = manager_of(lesson, 14)
     tables: dict[str, list[int]] = {}
     for number, (common, own) in enumerate(lengths):
@@ -441,6 +441,15 @@ def test_common_prefix(lesson: Any, lengths: list[tuple[int, int]]) -> None:
     manager = manager_of(lesson, 5, enable_caching=False)
     admit(lesson, manager, "a", "aaaaa")
     expect(manager.get_num_common_prefix_blocks("a"), 0, "Prefix caching is off.")
+    manager = manager_of(lesson, 12)
+    admit(lesson, manager, "a", LETTERS[:5])
+    alone = request_of(lesson, "b", LETTERS[:9], skip_reading_prefix_cache=True)
+    expect(manager.allocate_slots(alone, 9), [3, 4, 5], "Request b reads nothing from the cache.")
+    manager.free("a")
+    admit(lesson, manager, "c", LETTERS[:9])
+    expect(manager.get_block_ids("c"), [1, 4, 2], "Block 1 was cached before block 3.")
+    for name in ("b", "c"):
+        expect(manager.get_num_common_prefix_blocks(name), 0, "b begins with 3, and c with 1.")
 
 
 @check(points=1, rule=STATS, needs=ALLOCATES)
@@ -464,7 +473,8 @@ def test_statistics(lesson: Any) -> None:
     record("b", 12, 8)
     record("c", 9, 4, num_preemptions=2)
     record("d", 20, 0, skip_reading_prefix_cache=True)
-    expect(counted(manager), [False, [2, 24, 8], [1, 9, 4]], "Request d looked nothing up.")
+    record("e", 7, 4, num_preemptions=1)
+    expect(counted(manager), [False, [2, 24, 8], [2, 16, 8]], "Request d looked nothing up.")
     expect(counted(manager), nothing, "Each make_prefix_cache_stats starts anew.")
     admit(lesson, manager, "a", LETTERS[:5])
     expect(manager.reset_prefix_cache(), False, "Request a holds blocks.")
@@ -472,7 +482,7 @@ def test_statistics(lesson: Any) -> None:
     manager.free("a")
     expect(manager.reset_prefix_cache(), True)
     expect(num_cached(lesson, manager, LETTERS[:5]), 0, "The prefix cache was reset.")
-    record("e", 3, 0)
+    record("f", 3, 0)
     expect(counted(manager), [True, [1, 3, 0], [0, 0, 0]])
     expect(counted(manager), nothing)
     manager = manager_of(lesson, 8, enable_caching=False)

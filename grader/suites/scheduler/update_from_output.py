@@ -95,6 +95,10 @@ def test_the_first_question_decides(lesson: Any, answers: tuple[bool, ...]) -> N
         expected = ("FINISHED_REPETITION", "repetition_detected")
     outputs = [last] * 4 if repeats else [11, 12, 13, last]
     expect(lesson.check_stop(outputs, 10, params, 14 if length else 100), expected)
+    capped = ("FINISHED_LENGTH_CAPPED", None)
+    beyond = lesson.SamplingParams(max_tokens=3)
+    expect(lesson.check_stop([7] * 4, 10, beyond, 100), capped, "There are 4 of 3 tokens.")
+    expect(lesson.check_stop([7] * 2, 10, beyond, 11), capped, "12 tokens, and 11 is the most.")
 
 
 @check(points=1, rule="What ends a request")
