@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from grader.lessons import Lesson, find, names
+from grader.lessons import Lesson, find
 from grader.runner import WarmGrader
 from grader.watching import Events, Saved
+from manifest.course import load
 
 GRADED_GOAL = 1.5
 WATCHED_GOAL = 0.7
@@ -55,8 +56,7 @@ class Times:
 
 
 def main(chosen: list[str]) -> int:
-    lessons = [find(name) for name in chosen or names()]
-    lessons = [lesson for lesson in lessons if lesson.suite.exists()]
+    lessons = [find(name) for name in chosen or [lesson.path for lesson in load().written]]
     print(f"{'lesson':34}{'bare':>9}{'graded':>11}{'watched':>11}{'÷ bare':>10}{'÷ bare':>11}")
     goals = f"<= {BARE_GOAL:g} s", f"<= {GRADED_GOAL:g}", f"<= {WATCHED_GOAL:g}"
     print(f"{'goal':34}{goals[0]:>9}{'':22}{goals[1]:>10}{goals[2]:>11}")
