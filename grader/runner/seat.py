@@ -1,5 +1,6 @@
 """A forked process that does one task after another, each in a session of its own worker."""
 
+import gc
 import os
 import traceback
 from pathlib import Path
@@ -23,6 +24,8 @@ def serve(
     """Do the tasks that are ordered, until the channel closes; with a core given, on that one."""
     if core is not None:
         stay_on(core, os.getpid(), *([worker.pid] if worker.pid else []))
+    # It lives for a second or two: looking for garbage as often as usual costs more than it frees.
+    gc.set_threshold(20_000)
     with worker:
         while True:
             order = msgspec.msgpack.decode(channel.receive(), type=Order)
