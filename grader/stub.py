@@ -5,7 +5,6 @@ Each region between ``### BEGIN SOLUTION <hint>`` and ``### END SOLUTION`` becom
 """
 
 import ast
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,9 +162,3 @@ def write_all(root: Path = ROOT) -> list[Path]:
         write_atomically(lesson.stub, stub_of(lesson))
         written.append(lesson.stub)
     return written
-
-
-if __name__ == "__main__":
-    from grader.commands.stubs import command
-
-    sys.exit(command())
