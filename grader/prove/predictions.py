@@ -27,7 +27,7 @@ from reference.engine import run_workload
 from reference.trace import Trace
 
 _QUESTION = re.compile(
-    r"<details>\s*<summary>(?P<question>.*?)</summary>\s*"
+    r"<details>\s*<summary>(?:(?!</summary>).)*</summary>\s*"
     r"<!--\s*predict:\s*(?P<expression>.*?)\s*-->(?P<answer>.*?)</details>",
     re.DOTALL,
 )

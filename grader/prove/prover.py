@@ -16,6 +16,7 @@ from grader.prove.trials import (
     alternative_trials,
     alternatives_folder,
     mutant_trial,
+    real_trial,
     solution_trial,
     stub_trial,
 )
@@ -112,7 +113,7 @@ def _add_real(case: Case) -> None:
         case.lacks("there is no adapter", file, "put the real vLLM behind the lesson's interface")
     elif not case.adapter.not_drivable:
         case.adapter.interpreter()  # raises OracleMissing before anything is tried
-        case.trials.append(Trial(lesson.name, "real", "vllm", str(case.adapter.file)))
+        case.trials.append(real_trial(lesson, case.adapter.file))
 
 
 def judge(case: Case, outcomes: Mapping[Trial, Outcome], find: Find, oracle: bool) -> Proof:

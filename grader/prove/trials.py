@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from grader.files import write_atomically
-from grader.lessons import Lesson
+from grader.lessons import ROOT, Lesson
 from grader.places import places
 from grader.prove.mutants import Mutant
 from grader.stub import stub_of
@@ -17,15 +17,22 @@ Kind = Literal["stub", "solution", "alternative", "mutant", "generic", "real"]
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One submission of a lesson; `must_pass` says how it has to end."""
+    """One submission of a lesson, whose files lie under `root`."""
 
     lesson: str
     kind: Kind
     name: str
     submission: str
+    root: str = str(ROOT)
+
+    @property
+    def of(self) -> Lesson:
+        """The lesson with its files."""
+        return Lesson(self.lesson, Path(self.root))
 
     @property
     def must_pass(self) -> bool:
+        """How it has to end: whether it is right."""
         return self.kind in ("solution", "alternative", "real")
 
 
@@ -35,13 +42,16 @@ def stub_trial(lesson: Lesson) -> Trial:
 
 
 def solution_trial(lesson: Lesson) -> Trial:
-    return Trial(lesson.name, "solution", "solution", str(lesson.solution))
+    return _trial(lesson, "solution", "solution", lesson.solution)
+
+
+def real_trial(lesson: Lesson, adapter: Path) -> Trial:
+    """The real vLLM, behind the lesson's adapter."""
+    return _trial(lesson, "real", "vllm", adapter)
 
 
 def alternative_trials(lesson: Lesson) -> list[Trial]:
-    return [
-        Trial(lesson.name, "alternative", path.stem, str(path)) for path in alternatives_of(lesson)
-    ]
+    return [_trial(lesson, "alternative", path.stem, path) for path in alternatives_of(lesson)]
 
 
 def mutant_trial(lesson: Lesson, mutant: Mutant, solution: str) -> Trial:
@@ -72,4 +82,8 @@ def _written(lesson: Lesson, kind: Kind, name: str, source: str) -> Trial:
     path = places().state / "trials" / lesson.name / kind / f"{name}.py"
     if not path.is_file() or path.read_text(encoding="utf-8") != source:
         write_atomically(path, source)
-    return Trial(lesson.name, kind, name, str(path))
+    return _trial(lesson, kind, name, path)
+
+
+def _trial(lesson: Lesson, kind: Kind, name: str, path: Path) -> Trial:
+    return Trial(lesson.name, kind, name, str(path), str(lesson.root))

@@ -76,7 +76,7 @@ def run(trial: Trial) -> Outcome:
     if trial.kind == "real":
         return outcome_of(_run_real(trial))
     manner: Manner = "trial" if trial.must_pass else "first_failure"
-    return outcome_of(_warm.of(trial.lesson).grade(Path(trial.submission), manner=manner))
+    return outcome_of(_warm.of(trial.of).grade(Path(trial.submission), manner=manner))
 
 
 def outcome_of(verdict: Verdict) -> Outcome:
@@ -97,11 +97,11 @@ class _Warm:
     def __init__(self) -> None:
         self._grader: WarmGrader | None = None
 
-    def of(self, lesson: str) -> WarmGrader:
-        if self._grader is None or self._grader.lesson.name != lesson:
+    def of(self, lesson: Lesson) -> WarmGrader:
+        if self._grader is None or self._grader.lesson != lesson:
             if self._grader is not None:
                 self._grader.close()
-            self._grader = WarmGrader(Lesson(lesson), OWN, jobs=1)
+            self._grader = WarmGrader(lesson, OWN, jobs=1)
         return self._grader
 
 
@@ -109,10 +109,9 @@ _warm = _Warm()
 
 
 def _run_real(trial: Trial) -> Verdict:
-    lesson = Lesson(trial.lesson)
-    found = adapter.adapter_of(lesson)
+    found = adapter.adapter_of(trial.of)
     assert found is not None, "a trial of the real engine has an adapter"
-    with WarmGrader(lesson, found.interpreter(), jobs=1) as grader:
+    with WarmGrader(trial.of, found.interpreter(), jobs=1) as grader:
         return grader.grade(Path(trial.submission), manner="trial")
 
 
@@ -141,7 +140,7 @@ def _file(trial: Trial) -> Path:
 
 
 def _key(trial: Trial) -> str:
-    digest = hashlib.sha256(verdicts.key(Lesson(trial.lesson), Path(trial.submission)).encode())
+    digest = hashlib.sha256(verdicts.key(trial.of, Path(trial.submission)).encode())
     if trial.kind == "real":
         digest.update(_of_real())
     return digest.hexdigest()
