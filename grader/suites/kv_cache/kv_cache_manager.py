@@ -657,7 +657,7 @@ STEPS = st.tuples(*[st.lists(STEP, max_size=12)] * 3).map(lambda lists: [*chain(
         "test_cached_when_scheduled",
         "test_free_gives_back_in_reverse",
     ),
-    examples=40,
+    examples=24,
 )
 @given(st.sampled_from([True, True, True, False]), STEPS)
 def test_manager_follows_the_engine(lesson: Any, caching: bool, steps: list[Any]) -> None:
