@@ -65,8 +65,8 @@ def command(
 
 def _chosen(name: str | None) -> list[Lesson]:
     """The lessons that are meant, in the course's order; those without a place in it last."""
-    there = names()
     order = [lesson.path for lesson in load()]
+    there = sorted({*names(), *(lesson.path for lesson in load().written)})
     there.sort(key=lambda path: order.index(path) if path in order else len(order))
     if name is None:
         return [Lesson(path) for path in there]
