@@ -2,7 +2,7 @@
 
     python benchmarks/mutation.py [--fresh] [LESSON...]
 
-Needs the extra `mutation`. Exit code 1 where one survives, or an entry of equivalents is stale.
+Exit code 1 where one survives, or an entry of equivalents is stale.
 """
 
 from __future__ import annotations

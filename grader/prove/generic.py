@@ -1,6 +1,6 @@
 """Generic mutants: every small change that a mutation tool makes to what a solution's regions hold.
 
-The library `cosmic-ray` (the extra `mutation`) makes the changes. Those that survive are either
+The library `cosmic-ray` (of the extra `dev`) makes the changes. Those that survive are either
 equivalent, which `grader/mutants/<topic>/<lesson>.equivalent.yaml` says with the reason, or show
 what the suite does not check.
 """

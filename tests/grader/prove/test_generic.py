@@ -11,8 +11,6 @@ from grader.lessons import Lesson
 from grader.places import places
 from grader.prove.generic import SolutionRejected, changes, equivalents_file, run_generic
 
-pytest.importorskip("cosmic_ray", reason="the extra `mutation` is not installed")
-
 SOLUTION = """\
 LIMIT = 5
 
