@@ -89,7 +89,7 @@ def num_cached(lesson: Any, manager: Any, text: str) -> int:
     return len(look_up(manager, request_of(lesson, "probe", text + "."))[0])
 
 
-@check(points=1, rule=SLOTS, examples=40)
+@check(points=1, rule=SLOTS, examples=25)
 @given(
     st.integers(1, 5),
     st.integers(6, 20),
@@ -117,7 +117,7 @@ def test_slots_become_blocks(lesson: Any, block_size: int, limit: int, chunks: A
     expect(manager.free_order(), list(range(held + 1, 40)))
 
 
-@check(points=1, rule=LOOKUP, needs=ALLOCATES, examples=40)
+@check(points=1, rule=LOOKUP, needs=ALLOCATES, examples=25)
 @given(st.integers(1, 5), st.integers(1, 14), st.integers(1, 14))
 @example(4, 12, 12)
 def test_hit_leaves_a_token_to_compute(
@@ -183,7 +183,7 @@ def test_lookup_changes_nothing(lesson: Any) -> None:
     expect([stats.requests, stats.queries, stats.hits], [0, 0, 0], "Admissions are counted alone.")
 
 
-@check(points=1, rule=NEED, needs=ADMITS, examples=50)
+@check(points=1, rule=NEED, needs=ADMITS, examples=25)
 @given(st.integers(1, 3), st.booleans(), st.integers(0, 4), st.integers(0, 3), st.integers(1, 9))
 @example(1, False, 3, 0, 2)
 def test_free_hits_need_room(
@@ -272,7 +272,7 @@ def test_whole_sequence_must_fit(lesson: Any) -> None:
     )
 
 
-@check(points=1, rule=FITS, needs=ALLOCATES, examples=60)
+@check(points=1, rule=FITS, needs=ALLOCATES, examples=25)
 @given(
     st.integers(2, 12),
     st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.9]),
@@ -345,7 +345,7 @@ def test_cached_when_scheduled(lesson: Any) -> None:
     expect(num_cached(lesson, manager, text + "mnop"), 4)
 
 
-@check(points=1, rule=CACHE, needs=("test_cached_when_scheduled",), examples=40)
+@check(points=1, rule=CACHE, needs=("test_cached_when_scheduled",), examples=25)
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 5), st.data())
 @example(7, 2, 2, None)
 def test_drafts_are_never_cached(
@@ -413,7 +413,7 @@ def test_free_gives_back_in_reverse(lesson: Any) -> None:
     expect(num_cached(lesson, manager, text), 3, "Back again, it starts from nothing.")
 
 
-@check(points=1, rule=COMMON, needs=ADMITS, examples=30)
+@check(points=1, rule=COMMON, needs=ADMITS, examples=20)
 @given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 6)), min_size=1, max_size=4))
 def test_common_prefix(lesson: Any, lengths: list[tuple[int, int]]) -> None:
     """Common are the leading blocks that every request with blocks holds."""
@@ -500,7 +500,7 @@ OPERATION = st.tuples(
 )
 
 
-@check(points=1, rule=CACHE, needs=ADMITS, examples=40)
+@check(points=1, rule=CACHE, needs=ADMITS, examples=20)
 @given(st.lists(OPERATION, max_size=10))
 def test_every_slot_keeps_its_token(lesson: Any, operations: list[Any]) -> None:
     """A hit's blocks hold the request's own tokens, and nobody writes over another's."""
@@ -628,7 +628,8 @@ class Twins:
         self.manager.free_order()
         for name in self.computed:
             self.manager.get_block_ids(name)
-            self.manager.get_num_common_prefix_blocks(name)
+        if self.computed:
+            self.manager.get_num_common_prefix_blocks(next(iter(self.computed)))
 
 
 class _Engine:
@@ -657,7 +658,7 @@ STEPS = st.tuples(*[st.lists(STEP, max_size=12)] * 3).map(lambda lists: [*chain(
         "test_cached_when_scheduled",
         "test_free_gives_back_in_reverse",
     ),
-    examples=24,
+    examples=12,
 )
 @given(st.sampled_from([True, True, True, False]), STEPS)
 def test_manager_follows_the_engine(lesson: Any, caching: bool, steps: list[Any]) -> None:
