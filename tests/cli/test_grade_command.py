@@ -151,9 +151,9 @@ def test_a_mistake_is_told_as_a_story_for_real(run: Run, tmp_path: Path) -> None
 def test_a_long_grading_shows_a_bar_and_leaves_none(home: Path) -> None:
     exercise = home / "exercises" / f"{LESSON}.py"
     source = SOLUTION.read_text(encoding="utf-8")
-    exercise.write_text(f"import time\ntime.sleep(0.15)\n{source}", encoding="utf-8")
+    exercise.write_text(f"import time\ntime.sleep(0.3)\n{source}", encoding="utf-8")
     with Terminal([str(COMMAND), "grade", "block_pool"], {"VLLMLINGS_HOME": str(home)}) as terminal:
-        terminal.wait_for("Checking block_pool  ─")
+        terminal.wait_for("Checking block_pool  ")
         terminal.wait_for_end(30)
         assert "points" in terminal.text
         assert "Checking block_pool  " not in terminal.text
