@@ -57,13 +57,15 @@ class Manager(KVCacheManager):
         return self._settings
 
 
-def hash_blocks(token_ids: list[int]) -> list[bytes]:
-    """The hash of each full block, and of all that comes before it."""
-    digest, hashes = hashlib.sha256(), []
-    for end in range(SIZE, len(token_ids) + 1, SIZE):
-        digest.update(repr(token_ids[end - SIZE : end]).encode())
-        hashes.append(digest.digest()[:8])
-    return hashes
+class BlockHasher:
+    """Gives the hash of each full block, and of all that comes before it."""
+
+    def __call__(self, token_ids: list[int]) -> list[bytes]:
+        digest, hashes = hashlib.sha256(), []
+        for end in range(SIZE, len(token_ids) + 1, SIZE):
+            digest.update(repr(token_ids[end - SIZE : end]).encode())
+            hashes.append(digest.digest()[:4])
+        return hashes
 
 
 def scheduler_of(
@@ -74,7 +76,7 @@ def scheduler_of(
     return lesson.Scheduler(
         hand_in(manager, *MANAGER_METHODS),
         **{"max_num_seqs": 4, "max_num_batched_tokens": 64} | limits,
-        block_hasher=hand_in(hash_blocks, "__call__"),
+        block_hasher=hand_in(BlockHasher(), "__call__"),
     )
 
 
@@ -130,7 +132,7 @@ class Drive:
 
     def schedule(self) -> SchedulerOutput:
         """One call of schedule, with what follows from it."""
-        before = self.state
+        before = self.state  # what ends in between changes nobody else's tables
         step = self.scheduler.schedule()
         self.state = self.scheduler.state()
         scheduled, preempted = step.num_scheduled_tokens, step.preempted_req_ids
@@ -173,8 +175,7 @@ class Drive:
 
     @property
     def running(self) -> list[str]:
-        running: list[str] = self.state["running"]
-        return running
+        return [request_id for request_id in self.state["running"] if request_id in self.known]
 
     @property
     def waiting(self) -> list[str]:
@@ -195,7 +196,6 @@ class Drive:
                 del self.known[request_id]
                 self._finished.add(request_id)
         self.scheduler.update_from_output(sampled)
-        self.state = self.scheduler.state()
 
     def step(self) -> Step:
         """A whole step: its tokens, as pairs in their order, and whom it preempts."""
@@ -517,7 +517,7 @@ def test_no_block_is_lost(
         prompt = list(range(num_tokens)) if same else num_tokens
         drive.add(f"r{number}", prompt, max_tokens=6, priority=num_tokens % 3)
     for _ in range(9):
-        drive.answer(drive.schedule())
+        output = drive.schedule()
         state = drive.state
         held = {block for table in state["block_ids"].values() for block in table}
         expect(
@@ -527,6 +527,7 @@ def test_no_block_is_lost(
         )
         for request_id in drive.waiting:
             expect(state["block_ids"][request_id], [], f"{request_id} waits and holds no block.")
+        drive.answer(output)
 
 
 @check(points=1, rule=BACK, needs=["test_the_last_one_goes"], examples=15)
@@ -612,21 +613,23 @@ class EngineScheduler:
         }
 
 
-ARRIVAL = st.tuples(st.integers(0, 14), st.integers(0, 2), st.integers(0, 3), st.integers(1, 8))
+ARRIVAL = st.tuples(st.integers(0, 14), st.integers(0, 2), st.integers(0, 3), st.integers(3, 9))
 
 
 @check(points=2, rule=TASK, needs=["test_the_last_one_goes"], examples=50)
 @given(
-    st.lists(st.lists(ARRIVAL, max_size=2), min_size=4, max_size=14),
-    st.sampled_from(["fcfs", "priority"]),
-    st.integers(5, 10),
+    st.lists(ARRIVAL, min_size=2, max_size=3),
+    st.lists(st.lists(ARRIVAL, max_size=2), min_size=2, max_size=5),
+    st.sampled_from(["priority", "fcfs"]),
+    st.integers(5, 8),
     st.integers(4, 24),
     st.sampled_from([0, 3, 7]),
-    st.sampled_from([0.0, 0.0, 0.2, 0.4]),
+    st.sampled_from([0.0, 0.0, 0.3]),
     st.tuples(st.booleans(), st.booleans(), st.booleans()),
 )
 def test_the_engine_decides_the_same(
     lesson: Any,
+    first: list[tuple[int, int, int, int]],
     turns: list[list[tuple[int, int, int, int]]],
     policy: str,
     num_blocks: int,
@@ -652,11 +655,11 @@ def test_the_engine_decides_the_same(
     }
     story(f"{num_blocks - 1} usable blocks of {SIZE} tokens.")
     theirs, engines = scheduler_of(lesson, **options), EngineScheduler(**options)
-    for number, arrivals in enumerate([*turns, [], [], []]):
+    for number, arrivals in enumerate([first, *turns, *([[]] * 5)]):
         for place, (num_tokens, family, priority, max_tokens) in enumerate(arrivals):
             prompt = [family] * min(num_tokens, 8) + [number + 10] * (num_tokens - 7)
             prompt = (prompt or [family])[: max_model_len - 1]
-            arguments = (f"r{number}{'ba'[place]}", prompt, max_tokens, priority, number / 2 // 1)
+            arguments = (f"r{number}{'cba'[place]}", prompt, max_tokens, priority, number / 2 // 1)
             theirs.add_request(*arguments)
             engines.add_request(*arguments)
         step, own = theirs.schedule(), engines.schedule()
