@@ -613,13 +613,13 @@ class EngineScheduler:
         }
 
 
-ARRIVAL = st.tuples(st.integers(0, 14), st.integers(0, 2), st.integers(0, 3), st.integers(3, 9))
+ARRIVAL = st.tuples(st.integers(2, 12), st.integers(0, 2), st.integers(0, 3), st.integers(4, 9))
 
 
 @check(points=2, rule=TASK, needs=["test_the_last_one_goes"], examples=50)
 @given(
-    st.lists(ARRIVAL, min_size=2, max_size=3),
-    st.lists(st.lists(ARRIVAL, max_size=2), min_size=2, max_size=5),
+    st.lists(ARRIVAL, min_size=1, max_size=3),
+    st.lists(st.lists(ARRIVAL, max_size=2), min_size=3, max_size=5),
     st.sampled_from(["priority", "fcfs"]),
     st.integers(5, 8),
     st.integers(4, 24),
@@ -657,9 +657,12 @@ def test_the_engine_decides_the_same(
     theirs, engines = scheduler_of(lesson, **options), EngineScheduler(**options)
     for number, arrivals in enumerate([first, *turns, *([[]] * 5)]):
         for place, (num_tokens, family, priority, max_tokens) in enumerate(arrivals):
-            prompt = [family] * min(num_tokens, 8) + [number + 10] * (num_tokens - 7)
-            prompt = (prompt or [family])[: max_model_len - 1]
-            arguments = (f"r{number}{'cba'[place]}", prompt, max_tokens, priority, number / 2 // 1)
+            # Up to 8 tokens that others may share, and then its own.
+            prompt = [family] * min(num_tokens, 8) + [number + 10] * (num_tokens - 8)
+            # Those that come later are mostly more urgent, so that victims stand anywhere.
+            urgency = priority - number
+            name = f"r{number}{'cba'[place]}"
+            arguments = (name, prompt, max_tokens, urgency, number / 2 // 1)
             theirs.add_request(*arguments)
             engines.add_request(*arguments)
         step, own = theirs.schedule(), engines.schedule()
