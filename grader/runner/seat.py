@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import traceback
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def serve(
     core: int | None = None,
 ) -> None:
     """Do the tasks that are ordered, until the channel closes; with a core given, on that one."""
+    # Ctrl-C is the business of the process that ordered this one's tasks: it ends its seats.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if core is not None:
         stay_on(core, os.getpid(), *([worker.pid] if worker.pid else []))
     # It lives for a second or two: looking for garbage as often as usual costs more than it frees.
