@@ -1,14 +1,15 @@
 """Lets a submission's ``Scheduler`` decide the engine's steps, preemptions included."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.handing import hand_in
+from grader.parts.following import Following
 from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.config import EngineConfig
 from reference.engine import Parts
-from reference.output import EngineCoreOutputs, FinishReason, SchedulerOutput
+from reference.output import SchedulerOutput
 from reference.request import Request, RequestStatus
 from reference.scheduler import Scheduler
 
@@ -83,21 +84,17 @@ class Recording:
         )
 
 
-class Deciding(Scheduler):
-    """The engine's scheduler, with the submission's in place of its own decisions.
-
-    The lesson knows no drafts, no grammars, no aborts, and no end but that by length. From the
-    first of these on, the engine's own decide.
-    """
+class Deciding(Following):
+    """The lesson knows no drafts, no grammars, no aborts, and no end but that by length."""
 
     def __init__(
         self, lesson: Any, config: EngineConfig, manager: BaseKVCacheManager, *args: Any,
         **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(config, manager, *args, **options)
-        self._follows = not config.num_speculative_tokens and config.kv_cache_groups is None
+        self.follows = not config.num_speculative_tokens and config.kv_cache_groups is None
         self._recording = Recording(manager, self.requests)
-        self._theirs = lesson.Scheduler(
+        self.theirs = lesson.Scheduler(
             hand_in(self._recording, *MANAGER_METHODS),
             config.max_num_seqs,
             config.max_num_batched_tokens,
@@ -111,9 +108,9 @@ class Deciding(Scheduler):
 
     def add_request(self, request: Request) -> None:
         super().add_request(request)
-        self._follows &= not request.status.is_blocked
-        if self._follows:
-            self._theirs.add_request(
+        self.follows &= not request.status.is_blocked
+        if self.follows:
+            self.theirs.add_request(
                 request.request_id,
                 list(request.all_token_ids),
                 request.max_tokens,
@@ -121,22 +118,15 @@ class Deciding(Scheduler):
                 request.arrival_time,
             )
 
-    def finish_requests(
-        self, request_ids: str | Iterable[str] | None, finished_status: RequestStatus
-    ) -> list[Request]:
-        ended = super().finish_requests(request_ids, finished_status)
-        self._follows &= not ended
-        return ended
-
     def reset_prefix_cache(self, reset_running_requests: bool = False) -> bool:
-        self._follows &= not reset_running_requests
+        self.follows &= not reset_running_requests
         return super().reset_prefix_cache(reset_running_requests)
 
     def schedule(self) -> SchedulerOutput:
-        if not self._follows:
+        if not self.follows:
             return super().schedule()
         self._recording.begin_step()
-        decided = self._theirs.schedule()
+        decided = self.theirs.schedule()
         output = SchedulerOutput()
         for request_id in dict.fromkeys(self._recording.freed):
             if request_id in decided.preempted_req_ids:
@@ -175,19 +165,6 @@ class Deciding(Scheduler):
         self.running.append(request)
         request.status = RequestStatus.RUNNING
         request.num_computed_tokens = num_hit_tokens
-
-    def update_from_output(
-        self, scheduler_output: SchedulerOutput, sampled_token_ids: Mapping[str, Sequence[int]]
-    ) -> dict[int, EngineCoreOutputs]:
-        if self._follows:
-            self._theirs.update_from_output(
-                {request_id: list(tokens) for request_id, tokens in sampled_token_ids.items()}
-            )
-        clients = super().update_from_output(scheduler_output, sampled_token_ids)
-        by_length = (None, FinishReason.LENGTH)
-        outputs = [output for client in clients.values() for output in client.outputs]
-        self._follows &= all(output.finish_reason in by_length for output in outputs)
-        return clients
 
 
 def install(parts: Parts, lesson: Any) -> Parts:
