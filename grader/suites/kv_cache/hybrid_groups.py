@@ -494,6 +494,11 @@ def test_pages_become_equal(lesson: Any) -> None:
         "Nor does 24: padded, although two of it would fit.",
     )
     expect(
+        lesson.group_layers([full, ("window", WINDOW, 24, 4, 8), ("wide", WINDOW, 48, 4, 8)]),
+        [(["full"], 4), (["window"], 4), (["wide"], 4)],
+        "Both are padded to 64, but they hold unlike layers.",
+    )
+    expect(
         lesson.group_layers([full, ("state", MAMBA, 32, 4, 0)]),
         [(["full"], 4), (["state"], 4)],
         "A Mamba state does not grow with its block: its page is padded.",
