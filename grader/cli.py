@@ -20,13 +20,15 @@ COMMANDS = {
     "reset": "Put a lesson's stub back; your work is kept.",
     "solution": "A lesson's solution, after a pass.",
     "diff": "Your work beside the solution, after a pass.",
+    "glossary": "Every term in one line, and the lesson that teaches it.",
     "engine": "Run the engine on a workload and show its steps.",
     "demo": "A look at everything, with nothing filled in.",
     "oracle": "Install and run the real vLLM to compare with.",
     "stubs": "Write the exercises' stubs from the solutions.",
     "prove": "Prove that the suites accept what is right and reject what is wrong.",
+    "manifest": "What the course cites of vLLM: check it, compare it with another release.",
 }
-FOR_AUTHORS = ("oracle", "stubs", "prove")
+FOR_AUTHORS = ("oracle", "stubs", "prove", "manifest")
 
 
 class LazyGroup(click.Group):
