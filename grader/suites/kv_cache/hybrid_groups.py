@@ -494,9 +494,11 @@ def test_pages_become_equal(lesson: Any) -> None:
         "Nor does 24: padded, although two of it would fit.",
     )
     expect(
-        lesson.group_layers([full, ("window", WINDOW, 24, 4, 8), ("wide", WINDOW, 48, 4, 8)]),
-        [(["full"], 4), (["window"], 4), (["wide"], 4)],
-        "Both are padded to 64, but they hold unlike layers.",
+        lesson.group_layers(
+            [full, ("f", FULL, 64, 4, 0), ("window", WINDOW, 24, 4, 8), ("wide", WINDOW, 48, 4, 8)]
+        ),
+        [(["full"], 4), (["f"], 4), (["window"], 4), (["wide"], 4)],
+        "Both windows are padded to 64, but they are unlike: one layer is the smallest kind.",
     )
     expect(
         lesson.group_layers([full, ("state", MAMBA, 32, 4, 0)]),

@@ -215,7 +215,28 @@ class Drive:
         return [self.step() for _ in range(number)]
 
 
-@check(points=2, rule=VICTIM)
+@check(points=1, rule=VICTIM)
+def test_the_running_share_the_budget(lesson: Any) -> None:
+    """The budget is given out to its last token; whoever wants nothing is skipped."""
+    one = {"max_num_seqs": 2, "max_num_batched_tokens": 2, "long_prefill_token_threshold": 1}
+    drive = Drive(lesson, 30, **one)
+    drive.add("a", 3)
+    drive.add("b", 3)
+    both = [("a", 1), ("b", 1)]
+    expect(drive.steps(3), [(both, [])] * 3, "One token each, and b's is the last of the budget.")
+    ahead = scheduler_of(lesson, 30, max_num_batched_tokens=8)
+    ahead.add_request("a", [1, 2], 9)
+    ahead.add_request("b", list(range(20)), 9)
+    expect(ahead.schedule().num_scheduled_tokens, {"a": 2, "b": 6})
+    expect(ahead.schedule().num_scheduled_tokens, {"b": 8}, "The output of a is not back yet.")
+    tight = Drive(lesson, 6, long_prefill_token_threshold=8, max_num_batched_tokens=16)
+    for name, num_tokens in (("a", 16), ("b", 3), ("c", 5)):
+        tight.add(name, num_tokens)
+    expect(tight.step(), ([("a", 8), ("b", 3), ("c", 5)], []))
+    expect(tight.step(), ([("a", 8), ("b", 1)], ["c"]), "What a takes is counted once.")
+
+
+@check(points=1, rule=VICTIM)
 def test_the_last_one_goes(lesson: Any) -> None:
     """When no block is left, the request that was admitted last is preempted."""
     drive = Drive(lesson, 10, long_prefill_token_threshold=8, max_num_batched_tokens=32)
