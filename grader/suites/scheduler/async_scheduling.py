@@ -202,8 +202,8 @@ def test_chunks_have_no_placeholder(lesson: Any, num_prompt_tokens: int, budget:
     one.add(num_prompt_tokens, max_tokens=9)
     done = 0
     while done < num_prompt_tokens:
-        (num_tokens,) = one.schedule().values()
-        expect(num_tokens, min(budget, num_prompt_tokens - done), "The prompt, piece by piece.")
+        num_tokens = min(budget, num_prompt_tokens - done)
+        expect(one.schedule(), {"a": num_tokens}, "The prompt, piece by piece.")
         done += num_tokens
         placeholders = int(done == num_prompt_tokens)
         expect(one.count("a"), (done, placeholders, done), "Only the last piece has a placeholder.")
@@ -300,6 +300,12 @@ def test_the_model_is_not_overrun(
             require(computed <= 19, "At most max_model_len - 1 are computed.", computed=computed)
         one.land()
     one.expect_whole_outputs("It ends at max_model_len.")
+    beside = drive(lesson, max_model_len=10)
+    beside.add(8, max_tokens=50)
+    beside.add(5, max_tokens=50)
+    expect([beside.schedule(), beside.schedule()], [{"a": 8, "b": 5}, {"a": 1, "b": 1}])
+    beside.land()
+    expect(beside.schedule(), {"b": 1}, "9 of 10 are computed of a; b goes on.")
 
 
 @check(
@@ -455,6 +461,17 @@ def test_dropped_outputs_leave_no_trace(lesson: Any) -> None:
     expect(one.count("a"), (11, 1, 11))
     expect(one.land(), {"a": [100]}, "The same position, sampled again.")
     expect(one.count("a"), (11, 0, 0))
+    both = drive(lesson)
+    both.add(6, max_tokens=9)
+    both.add(4, max_tokens=9)
+    both.schedule()
+    both.preempt("a", drop=True)
+    expect(both.land(), {"b": [200]}, "What the same step brings for b is delivered.")
+    nothing = lesson.AsyncScheduler(AMPLE, 64, 0)
+    nothing.add_request("a", 6, 9, None)
+    nothing.add_request("b", 4, 9, None)
+    nothing.schedule()
+    expect(nothing.update_from_output({"b": [7]}), {"b": [7]}, "a sampled nothing, b did.")
 
 
 @check(points=1, rule="Throwing outputs away", needs=["test_dropped_outputs_leave_no_trace"])
@@ -470,9 +487,22 @@ def test_what_is_dropped_stays_dropped(lesson: Any) -> None:
     expect([one.land(), one.land()], [{}, {}], "Both steps of before are thrown away.")
     expect(one.land(), {"a": [100]})
     one.schedule()
+    one.preempt("a", drop=True)
+    one.schedule()
     one.preempt("a", drop=False)
-    expect(one.schedule(), {}, "Nothing dropped was in flight this time: it waits,")
-    expect(one.land(), {"a": [101]}, "and its output is delivered.")
+    expect(one.schedule(), {"a": 7}, "One token is enough: a dropped decode is in flight.")
+    one.finish(depth=1)
+    one.expect_whole_outputs("What is dropped is sampled again.")
+    kept = drive(lesson)
+    kept.add(6, max_tokens=9)
+    kept.schedule()
+    kept.preempt("a", drop=True)
+    kept.schedule()
+    expect([kept.land(), kept.land()], [{}, {"a": [100]}], "Only the first step is dropped.")
+    kept.schedule()
+    kept.preempt("a", drop=False)
+    expect(kept.schedule(), {}, "Nothing dropped is in flight this time: it waits,")
+    expect(kept.land(), {"a": [101]}, "and its output is delivered.")
 
 
 KINDS = ("schedule", "land", "schedule", "preempt", "add", "drop")
