@@ -10,6 +10,7 @@ from rich.text import Text
 
 from grader.report.lesson_text import Picture, Question, pieces, show_citations
 from grader.report.mermaid import draw
+from manifest.facts import without_links
 
 WIDTH = 80
 
@@ -57,7 +58,7 @@ def lesson_page(text: str, answers: bool) -> RenderableType:
     """The whole text; answers to its questions are folded unless asked for."""
     parts: list[RenderableType] = []
     folded = False
-    for piece in pieces(show_citations(text)):
+    for piece in pieces(show_citations(without_links(text))):
         if isinstance(piece, Picture):
             parts.append(_picture(piece))
         elif isinstance(piece, Question):
