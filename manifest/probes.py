@@ -18,7 +18,7 @@ there are.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from manifest.constants import (
@@ -101,6 +101,10 @@ class Probe:
         entry, count, nth = data.get("entry"), bool(data.get("count")), data.get("nth", 0)
         return cls(file, symbol, how, what, test, tests == ["else"], entry, count, nth)
 
+    def moved_to(self, file: str, symbol: str) -> Probe:
+        """The same question, asked of another definition."""
+        return replace(self, file=file, symbol=symbol)
+
     def read(self, open_file: Open) -> Reading:
         """Read the fact from the release whose modules `open_file` opens.
 
@@ -118,7 +122,8 @@ class Probe:
             value, line = self._find(node, Scope(module, _owner(self.symbol, node), open_file))
         except NotConstant as error:
             raise ProbeFailed(f"{self.key}: no constant: {error.expression}") from error
-        return Reading(self._picked(value), line)
+        value = self._picked(value)
+        return Reading(value.decode("latin-1") if isinstance(value, bytes) else value, line)
 
     def _find(self, node: Definition, scope: Scope) -> tuple[Any, int]:
         match self.how:

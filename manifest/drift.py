@@ -1,0 +1,207 @@
+"""What another release has changed in what the course teaches.
+
+Only the files that the course cites are read, and a few more where something has left its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from manifest.course import Course
+from manifest.errors import NoSuchFile
+from manifest.facts import Fact
+from manifest.mentions import Mention, fact_key
+from manifest.probes import Probe, ProbeFailed
+from manifest.release import Release
+from manifest.shapes import changed_lines
+from manifest.symbols import Symbol
+from manifest.tracing import Place, Tree, trace
+
+Status = Literal["unchanged", "moved", "changed", "renamed", "gone"]
+STATUSES: tuple[Status, ...] = ("gone", "renamed", "changed", "moved", "unchanged")
+FactStatus = Literal["same", "changed", "gone"]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolDrift:
+    """What has become of a cited symbol.
+
+    `moved`: the same code, on other lines or in another file. `changed`: other code under the
+    same name, with the lines added and removed. `renamed`: found under another name, by its
+    shape; `score` says how like it is (1.0: the same). `gone`: nothing is like it.
+    """
+
+    key: str
+    status: Status
+    old: Place
+    new: Place | None
+    added: int = 0
+    removed: int = 0
+    score: float = 1.0
+
+    @property
+    def left_its_file(self) -> bool:
+        return self.new is not None and self.new.file != self.old.file
+
+
+@dataclass(frozen=True, slots=True)
+class FactDrift:
+    """A fact's value in both releases; `gone` says why it cannot be read, in `reason`."""
+
+    name: str
+    says: str
+    status: FactStatus
+    old: Any
+    new: Any = None
+    place: str = ""
+    line: int = 0
+    reason: str = ""
+
+    @property
+    def key(self) -> str:
+        return fact_key(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class LessonDrift:
+    """A lesson to review: what it cites that is other code now, and the sentences that do.
+
+    `keys` may hold facts of lessons that are not written yet: they have no sentences.
+    """
+
+    lesson: str
+    keys: tuple[str, ...]
+    sentences: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """From one release to another. Symbols and facts are in the manifest's order."""
+
+    old: str
+    new: str
+    symbols: tuple[SymbolDrift, ...]
+    facts: tuple[FactDrift, ...]
+    lessons: tuple[LessonDrift, ...]
+
+    def count(self, status: Status) -> int:
+        return sum(one.status == status for one in self.symbols)
+
+    @property
+    def changed_facts(self) -> tuple[FactDrift, ...]:
+        return tuple(one for one in self.facts if one.status != "same")
+
+
+def compare(
+    old: Release,
+    new: Release,
+    symbols: Iterable[Symbol],
+    facts: Iterable[Fact],
+    mentions: Iterable[Mention],
+    course: Course,
+    progress: Progress = lambda key: None,  # noqa: ARG005 (nobody listens)
+) -> Drift:
+    """Compare what the course cites; `progress` is told each key before it is looked at.
+
+    Raises:
+        SourceError: a file of one of the two cannot be had.
+    """
+    before, after = Tree(old), Tree(new)
+    symbol_drifts, fact_drifts = [], []
+    for symbol in symbols:
+        progress(symbol.key)
+        symbol_drifts.append(symbol_drift(before, after, symbol))
+    for fact in facts:
+        progress(fact_key(fact.name))
+        fact_drifts.append(fact_drift(before, after, fact))
+    homes = {fact_key(fact.name): fact.lesson for fact in facts if fact.lesson}
+    lessons = _lessons(symbol_drifts, fact_drifts, list(mentions), homes, course)
+    return Drift(old.version, new.version, tuple(symbol_drifts), tuple(fact_drifts), lessons)
+
+
+def symbol_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
+    """What has become of one symbol."""
+    if not symbol.name:
+        return _file_drift(old, new, symbol)
+    place = Place(symbol.file, symbol.name, symbol.first, symbol.last)
+    found = trace(old, new, symbol.file, symbol.name)
+    if found is None:
+        return SymbolDrift(symbol.key, "gone", place, None)
+    added = removed = 0
+    same = old.shape(symbol.file, symbol.name) == new.shape(found.place.file, found.place.name)
+    if not same:
+        added, removed = changed_lines(old.lines(place), new.lines(found.place))
+    if found.place.name != symbol.name:
+        status: Status = "renamed"
+    elif not same:
+        status = "changed"
+    else:
+        status = "unchanged" if found.place == place else "moved"
+    score = 1.0 if same else min(found.score, 0.99)
+    return SymbolDrift(symbol.key, status, place, found.place, added, removed, score)
+
+
+def fact_drift(old: Tree, new: Tree, fact: Fact) -> FactDrift:
+    """What has become of one fact; if its definition has moved, it is read where that is now."""
+    probe = fact.probe
+    try:
+        try:
+            reading = probe.read(new.module)
+        except ProbeFailed as error:
+            moved = trace(old, new, probe.file, probe.symbol) if error.gone else None
+            if moved is None or moved.place.key == probe.key:
+                raise
+            probe = probe.moved_to(moved.place.file, moved.place.name)
+            reading = probe.read(new.module)
+    except ProbeFailed as error:
+        return FactDrift(fact.name, fact.says, "gone", fact.value, reason=error.reason)
+    status: FactStatus = "same" if reading.value == fact.value else "changed"
+    return FactDrift(
+        fact.name, fact.says, status, fact.value, reading.value, probe.key, reading.line
+    )
+
+
+def files_read(symbols: Iterable[Symbol], probes: Iterable[Probe]) -> list[str]:
+    """The files that a comparison reads of each release, if nothing has left its file."""
+    return sorted({one.file for one in symbols} | {one.file for one in probes})
+
+
+def _file_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
+    place = Place(symbol.file, "", 1, symbol.file_lines)
+    before = _text(old, symbol.file)
+    after = _text(new, symbol.file)
+    if after is None or before is None:
+        return SymbolDrift(symbol.key, "gone", place, None)
+    added, removed = changed_lines(before, after)
+    status: Status = "changed" if added or removed else "unchanged"
+    there = Place(symbol.file, "", 1, len(after))
+    return SymbolDrift(symbol.key, status, place, there, added, removed)
+
+
+def _text(tree: Tree, file: str) -> list[str] | None:
+    try:
+        return tree.release.read(file).decode("utf-8", "replace").splitlines()
+    except NoSuchFile:
+        return None
+
+
+def _lessons(
+    symbols: list[SymbolDrift],
+    facts: list[FactDrift],
+    mentions: list[Mention],
+    homes: dict[str, str],
+    course: Course,
+) -> tuple[LessonDrift, ...]:
+    other = {one.key for one in symbols if one.status in ("changed", "renamed", "gone")}
+    other |= {one.key for one in facts if one.status != "same"}
+    found = []
+    for lesson in course:
+        sentences = [one for one in mentions if one.lesson == lesson.path and one.key in other]
+        keys = dict.fromkeys(one.key for one in sentences)
+        keys |= dict.fromkeys(key for key in sorted(other) if homes.get(key) == lesson.path)
+        if keys:
+            found.append(LessonDrift(lesson.path, tuple(keys), tuple(sentences)))
+    return tuple(found)
