@@ -2,7 +2,7 @@
 
 A hash is bytes: 32 of them for the two hash functions here. A multimodal item is a tuple
 ``(identifier, offset, length)``: whose features they are, and which tokens of the prompt stand
-for them, ``length`` tokens from token ``offset`` on.
+for them, ``length`` tokens, at least 1, from token ``offset`` on.
 
 Read in vLLM 0.30.0: ``vllm/v1/core/kv_cache_utils.py``, ``vllm/utils/hashing.py``, and
 ``Request.update_block_hashes`` in ``vllm/v1/request.py``.
@@ -26,7 +26,7 @@ def cbor_dumps(value: object) -> bytes:
             as deep as you like.
 
     Raises:
-        TypeError: it is, or has in it, anything else.
+        TypeError: it is, or has in it, anything else (no bool comes).
 
     >>> cbor_dumps((1, -11, 500)).hex()
     '83012a1901f4'
@@ -236,7 +236,7 @@ def resolve_block_sizes(
 
     Args:
         group_block_sizes: the block size of each group, in tokens; at least one group.
-        prefix_match_unit: the hash block size that the user wants, or None.
+        prefix_match_unit: the hash block size that the user wants, at least 1, or None.
 
     Returns:
         The scheduler's block size and the hash block size, in tokens.

@@ -71,7 +71,11 @@ def test_first_parent(lesson: Any) -> None:
     """The first block's parent comes from PYTHONHASHSEED, or else from a fixed text."""
 
     def expect_digest(hash_name: str, env: dict[str, str], digest: str) -> None:
-        expect(lesson.none_hash(hash_name, env), bytes.fromhex(digest), "The digest of vLLM.")
+        expect(
+            lesson.none_hash(hash_name, env),
+            bytes.fromhex(digest),
+            "An empty variable is set, too.",
+        )
 
     default = "066b1e8987e027138e98701c46128929378935f9b6cd1549105ae6b4f0d71198"
     zero = "1973e23848344dc43a988a9b478663803cfffe1243480253f9a3cf004b14aa7c"
@@ -183,7 +187,7 @@ def test_every_item_that_overlaps_is_a_key(lesson: Any, items: Any, index: Any, 
     expect(
         lesson.generate_block_hash_extra_keys(mm_features, "myl", "s", start, start + size),
         tuple(keys),
-        "The LoRA's name, the items in order, the salt.",
+        "LoRA, then each item with a token in the block and its place from the block's start, salt.",
     )
 
 

@@ -214,7 +214,9 @@ def test_oldest_copy_that_is_left_is_found(lesson: Any, cached: Any) -> None:
     for block_id in cached:
         pool.cache_full_blocks([block_id], hashes("same"), 0, 1)
     for i, block_id in enumerate(cached):
-        expect(pool.get_cached_block(b"same"), block_id, f"Cached in this order: {cached[i:]}.")
+        expect(
+            pool.get_cached_block(b"same"), block_id, f"Left, in the order cached: {cached[i:]}."
+        )
         pool.evict_blocks([block_id])
     expect(pool.get_cached_block(b"same"), None, "No copy is left.")
     pool.cache_full_blocks([2], hashes("same"), 0, 1)
