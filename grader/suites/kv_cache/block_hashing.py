@@ -187,7 +187,7 @@ def test_every_item_that_overlaps_is_a_key(lesson: Any, items: Any, index: Any, 
     expect(
         lesson.generate_block_hash_extra_keys(mm_features, "myl", "s", start, start + size),
         tuple(keys),
-        "LoRA, then each item with a token in the block and its place from the block's start, salt.",
+        "LoRA, each item with a token in the block, its place from the block's start, the salt.",
     )
 
 
