@@ -17,7 +17,7 @@ from manifest.probes import Probe, ProbeFailed
 from manifest.release import Release
 from manifest.shapes import changed_lines
 from manifest.symbols import Symbol
-from manifest.tracing import Place, Tree, trace
+from manifest.tracing import Place, Tree, near, trace
 
 Status = Literal["unchanged", "moved", "changed", "renamed", "gone"]
 STATUSES: tuple[Status, ...] = ("gone", "renamed", "changed", "moved", "unchanged")
@@ -31,7 +31,8 @@ class SymbolDrift:
 
     `moved`: the same code, on other lines or in another file. `changed`: other code under the
     same name, with the lines added and removed. `renamed`: found under another name, by its
-    shape; `score` says how like it is (1.0: the same). `gone`: nothing is like it.
+    shape. `gone`: nothing is like it; `near` has the same last name. `score` says how like the
+    old one is what was found by its shape (1.0: the same).
     """
 
     key: str
@@ -40,7 +41,8 @@ class SymbolDrift:
     new: Place | None
     added: int = 0
     removed: int = 0
-    score: float = 1.0
+    score: float | None = None
+    near: tuple[str, ...] = ()
 
     @property
     def left_its_file(self) -> bool:
@@ -129,7 +131,8 @@ def symbol_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
     place = Place(symbol.file, symbol.name, symbol.first, symbol.last)
     found = trace(old, new, symbol.file, symbol.name)
     if found is None:
-        return SymbolDrift(symbol.key, "gone", place, None)
+        others = near(new, symbol.file, symbol.name)
+        return SymbolDrift(symbol.key, "gone", place, None, near=others)
     added = removed = 0
     same = old.shape(symbol.file, symbol.name) == new.shape(found.place.file, found.place.name)
     if not same:
@@ -140,8 +143,7 @@ def symbol_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
         status = "changed"
     else:
         status = "unchanged" if found.place == place else "moved"
-    score = 1.0 if same else min(found.score, 0.99)
-    return SymbolDrift(symbol.key, status, place, found.place, added, removed, score)
+    return SymbolDrift(symbol.key, status, place, found.place, added, removed, found.score)
 
 
 def fact_drift(old: Tree, new: Tree, fact: Fact) -> FactDrift:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from manifest.syntax import Definition, without_docstrings
+from manifest.syntax import Definition, is_text
 
 TRIVIAL = 12
 """A tree of fewer parts than this says too little to be known again under another name."""
+_NO_CODE = ("kind", "type_comment")
 _TAGS_OF_CHANGE = ("replace", "delete", "insert")
 
 
@@ -51,7 +52,7 @@ class Shape:
 
 def shape_of(nodes: Iterable[ast.stmt]) -> Shape:
     """The shape of a definition, or of all definitions of one name together."""
-    return Shape(tuple(part for node in nodes for part in _parts(_nameless(node))))
+    return Shape(tuple(part for node in nodes for part in _parts(node, is_root=True)))
 
 
 def changed_lines(old: list[str], new: list[str]) -> tuple[int, int]:
@@ -69,32 +70,24 @@ def changed_lines(old: list[str], new: list[str]) -> tuple[int, int]:
     return added, removed
 
 
-def _nameless(node: ast.stmt) -> ast.AST:
-    copy = without_docstrings(node)
-    for one in ast.iter_child_nodes(copy):
-        match one:
-            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                one.name = "_"
-            case ast.Assign(targets=targets):
-                one.targets = [ast.Name("_")] * len(targets)
-            case ast.AnnAssign():
-                one.target = ast.Name("_")
-    return copy
-
-
-def _parts(node: ast.AST) -> Iterator[str]:
+def _parts(node: ast.AST, is_root: bool = False) -> Iterator[str]:
     """The node's type and what it holds that is no node, then its children, in order."""
-    values = [
-        repr(value)
-        for name, value in ast.iter_fields(node)
-        if name not in ("ctx", "kind", "type_comment")
-        and value is not None
-        and not isinstance(value, ast.AST | list)
-    ]
+    values, children = [], []
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            children += value
+        elif isinstance(value, ast.AST):
+            children.append(value)
+        elif value is not None and name not in _NO_CODE and not (is_root and name == "name"):
+            values.append(repr(value))
     yield " ".join([type(node).__name__, *values])
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.expr_context):
-            yield from _parts(child)
+    named = is_root and isinstance(node, ast.Assign | ast.AnnAssign)
+    for child in children[1:] if named else children:
+        if isinstance(child, ast.AST):
+            if not isinstance(child, ast.expr_context) and not is_text(child):
+                yield from _parts(child)
+        elif child is not None:
+            yield repr(child)
 
 
 def same_kind(a: Definition, b: Definition) -> bool:

@@ -68,16 +68,7 @@ def last_line(node: Definition) -> int:
     return node.end_lineno or node.lineno
 
 
-def without_docstrings(node: ast.AST) -> ast.AST:
-    """A copy of the tree without strings that stand alone: what the interpreter would run."""
-    copy = ast.parse(ast.unparse(node))
-    for one in ast.walk(copy):
-        if isinstance(one, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            one.body = [part for part in one.body if not _is_text(part)] or [ast.Pass()]
-    return copy
-
-
-def _is_text(node: ast.AST) -> bool:
+def is_text(node: ast.AST) -> bool:
     """A string that stands alone: a docstring, or a field's description below it."""
     match node:
         case ast.Expr(value=ast.Constant(value=str())):
