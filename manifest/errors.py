@@ -49,8 +49,8 @@ class NoSuchRelease(SourceError):
 
     def __str__(self) -> str:
         newest = f"; its newest is {self.newest}" if self.newest else ""
-        what = f"{self.wanted} of release {self.version}" if self.wanted else self.version
-        return f"vllm {self.version}: the package index has no {what}{newest}"
+        what = f"no {self.wanted} of this release" if self.wanted else "no such release"
+        return f"vllm {self.version}: the package index has {what}{newest}"
 
 
 class YankedRelease(SourceError):

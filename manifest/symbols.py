@@ -7,13 +7,18 @@ where a whole file is cited. Nothing of vLLM's text is in it.
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from manifest.checksums import checksum
+from manifest.errors import NoSuchFile
+from manifest.release import Release
+from manifest.shapes import shape_of
+from manifest.syntax import Definition, Module, Unreadable, first_line, last_line
 
 SYMBOLS_FILE = Path(__file__).with_name("symbols.yaml")
 CITATION = re.compile(r"\[(?P<label>[^\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)")
@@ -24,7 +29,9 @@ Kind = Literal["file", "class", "function", "method", "variable", "field"]
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A definition: its lines count from 1, both included; `file_lines` and `sha256` are of the
-    whole file. `name` is empty where the file itself is meant."""
+    whole file. `tree` is a hash of what the definition does: its syntax tree without its name,
+    comments, docstrings and layout ("" where a file is no Python). `name` is empty where the file
+    itself is meant."""
 
     file: str
     name: str
@@ -33,6 +40,7 @@ class Symbol:
     last: int
     file_lines: int
     sha256: str
+    tree: str = ""
 
     @property
     def key(self) -> str:
@@ -73,86 +81,84 @@ def citations(text: str) -> list[Citation]:
     ]
 
 
-class Source:
-    """The source of vLLM in a folder that holds the package `vllm`."""
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a release; `module` is None where it is no Python."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._files: dict[str, dict[str, Symbol]] = {}
+    path: str
+    content: bytes
+    module: Module | None
+
+    @classmethod
+    def of(cls, path: str, content: bytes) -> SourceFile:
+        try:
+            module = Module.of(content) if path.endswith(".py") else None
+        except Unreadable:
+            module = None
+        return cls(path, content, module)
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The definition of that qualified name, "" for the file itself; None if there is none.
+
+        >>> found = SourceFile.of("a.py", b"class A:\\n    @staticmethod\\n    def f(): ...")
+        >>> symbol = found.symbol("A.f")
+        >>> symbol.kind, symbol.first, symbol.last, symbol.file_lines
+        ('method', 2, 3, 3)
+        """
+        lines = len(self.content.splitlines())
+        sha256 = checksum(self.content)
+        if not name:
+            tree = shape_of(self.module.tree.body).digest if self.module else ""
+            return Symbol(self.path, "", "file", 1, lines, lines, sha256, tree)
+        node = self.module.main(name) if self.module else None
+        if node is None or self.module is None:
+            return None
+        tree = shape_of(self.module.definitions[name]).digest
+        kind = kind_of(name, node)
+        first, last = first_line(node), last_line(node)
+        return Symbol(self.path, name, kind, first, last, lines, sha256, tree)
+
+
+class Source:
+    """The definitions of a release, each file read once."""
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+        self._files: dict[str, SourceFile | None] = {}
 
     def find(self, key: str) -> Symbol | None:
-        """The symbol of that key; None if the source has no such file, or no such definition."""
-        file, _, name = key.partition("#")
-        if file not in self._files:
-            self._files[file] = self._read(file)
-        return self._files[file].get(name)
+        """The symbol of that key; None if the release has no such file, or no such definition.
 
-    def _read(self, file: str) -> dict[str, Symbol]:
-        path = self._folder / file
-        if not path.is_file():
-            return {}
-        content = path.read_bytes()
-        lines = len(content.splitlines())
-        sha256 = hashlib.sha256(content).hexdigest()
-        found = {"": Symbol(file, "", "file", 1, lines, lines, sha256)}
-        if path.suffix == ".py":
-            for name, kind, first, last in definitions(content):
-                # The first definition counts: what follows are overloads or other branches.
-                found.setdefault(name, Symbol(file, name, kind, first, last, lines, sha256))
-        return found
+        Raises:
+            SourceError: the file cannot be had.
+        """
+        path, _, name = key.partition("#")
+        file = self.file(path)
+        return file.symbol(name) if file is not None else None
 
+    def file(self, path: str) -> SourceFile | None:
+        """The file of that path; None if the release has none.
 
-def definitions(source: bytes) -> Iterator[tuple[str, Kind, int, int]]:
-    """Qualified name, kind, first and last line of all that a module defines.
-
-    Decorators belong to what they decorate. Fields are what a class body, or a method on `self`,
-    gives a value or a type.
-
-    >>> [name for name, *_ in definitions(b"class A:\\n    x: int = 0\\n    def f(self): ...")]
-    ['A', 'A.x', 'A.f']
-    """
-    yield from _definitions(ast.parse(source), "", in_class=False)
+        Raises:
+            SourceError: it cannot be had.
+        """
+        if path not in self._files:
+            try:
+                self._files[path] = SourceFile.of(path, self.release.read(path))
+            except NoSuchFile:
+                self._files[path] = None
+        return self._files[path]
 
 
-def _definitions(
-    node: ast.AST, prefix: str, in_class: bool
-) -> Iterator[tuple[str, Kind, int, int]]:
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.ClassDef():
-                yield prefix + child.name, "class", _first(child), _last(child)
-                yield from _definitions(child, f"{prefix}{child.name}.", in_class=True)
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                kind: Kind = "method" if in_class else "function"
-                yield prefix + child.name, kind, _first(child), _last(child)
-                if in_class:
-                    yield from _fields(child, prefix)
-            case ast.Assign() | ast.AnnAssign():
-                targets = child.targets if isinstance(child, ast.Assign) else [child.target]
-                for target in targets:
-                    if isinstance(target, ast.Name):
-                        kind = "field" if in_class else "variable"
-                        yield prefix + target.id, kind, child.lineno, _last(child)
-            case ast.If() | ast.Try():
-                yield from _definitions(child, prefix, in_class)
-
-
-def _fields(method: ast.AST, prefix: str) -> Iterator[tuple[str, Kind, int, int]]:
-    for node in ast.walk(method):
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                match target:
-                    case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                        yield prefix + name, "field", node.lineno, _last(node)
-
-
-def _first(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-
-
-def _last(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
+def kind_of(name: str, node: Definition) -> Kind:
+    """What a definition of that qualified name is: only classes have something inside."""
+    inside = "." in name
+    match node:
+        case ast.ClassDef():
+            return "class"
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return "method" if inside else "function"
+    return "field" if inside else "variable"
 
 
 @cache
@@ -172,5 +178,5 @@ def dump(symbols: Iterable[Symbol]) -> str:
     import yaml
 
     entries = {symbol.key: asdict(symbol) for symbol in sorted(symbols, key=lambda s: s.key)}
-    head = "# The symbols that the lessons cite. Written by `vllmlings prove --write-symbols`.\n"
+    head = "# The symbols that the lessons cite. Written by `vllmlings manifest add`.\n"
     return head + yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=1000)

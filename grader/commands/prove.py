@@ -102,9 +102,11 @@ def _finder(oracle: bool) -> Callable[[str], Symbol | None]:
 
 def _source() -> Source:
     from grader.oracle.environment import site_packages
+    from manifest.pins import load
+    from manifest.release import FolderRelease
     from manifest.symbols import Source
 
-    return Source(site_packages())
+    return Source(FolderRelease(site_packages(), load().version))
 
 
 def _write_symbols() -> None:
