@@ -5,7 +5,8 @@ on a worker's proxies and on a plainly imported module. Every failure raised her
 that carries its data; putting it into words is the report's business.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NoReturn, TypeVar
@@ -24,6 +25,7 @@ __all__ = [
     "expect",
     "expect_error",
     "hand_in",
+    "new_story",
     "quickest",
     "require",
     "story",
@@ -175,9 +177,34 @@ def story(*sentences: str) -> None:
     _setting.extend(sentences)
 
 
+def new_story() -> None:
+    """Start the story again, in the middle of a case: nothing made so far is used any more.
+
+    For a check that tries one thing after another, so that a failure tells of its own thing alone.
+    """
+    _begin[-1]()
+
+
 def begin_story() -> None:
     """Forget the setting: a new case starts."""
     _setting.clear()
+
+
+@contextmanager
+def stories_begun_by(begin: Callable[[], None]) -> Iterator[None]:
+    """Within it, a check's ``new_story`` calls ``begin``, which has ``begin_story`` to call.
+
+    >>> story("Eight blocks.")
+    >>> with stories_begun_by(begin_story):
+    ...     new_story()
+    >>> setting()
+    []
+    """
+    _begin.append(begin)
+    try:
+        yield
+    finally:
+        _begin.pop()
 
 
 def setting() -> list[str]:
@@ -281,3 +308,4 @@ def _call_text(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -
 
 
 _setting: list[str] = []
+_begin: list[Callable[[], None]] = [begin_story]

@@ -148,10 +148,17 @@ def _told(error: BaseException, story: Story) -> Story:
 
 
 def _blamed(error: BaseException, calls: Sequence[Call]) -> int | None:
-    if not calls or isinstance(error, checks.Unmet):
+    """Which of the suite's calls, never one that the submission made meanwhile, on a part."""
+    if isinstance(error, checks.Unmet):
         return None  # a property may rest on any of the calls
+    blamed = [number for number, call in enumerate(calls) if not call.text.startswith(" ")]
     if isinstance(error, checks.Mismatch):
-        actual = shown(error.actual)
-        same = [n for n, call in enumerate(calls) if call.result == actual]
-        return same[-1] if same else None
-    return len(calls) - 1
+        gave = _giving(shown(error.actual))
+        blamed = [number for number in blamed if gave.fullmatch(calls[number].result)]
+    return blamed[-1] if blamed else None
+
+
+def _giving(value: str) -> re.Pattern[str]:
+    """Matches a result that is the value, or has it for a field."""
+    value = re.escape(value)
+    return re.compile(rf"{value}|\w+\((?:.*, )?\w+={value}(?:, \w+=.*)?\)", re.DOTALL)

@@ -14,6 +14,7 @@ from typing import Any
 from hypothesis import is_hypothesis_test
 from hypothesis.errors import HypothesisException, StopTest
 
+from grader.checks import stories_begun_by
 from grader.runner.failures import FINAL, failure_of
 from grader.verdict import AnyFailure, Story
 
@@ -68,7 +69,8 @@ class Search:
                     raise Enough
             self.begin()
             try:
-                test(*args, **kwargs | arguments)
+                with stories_begun_by(self.begin):
+                    test(*args, **kwargs | arguments)
             except (HypothesisException, StopTest, KeyboardInterrupt):
                 raise
             except BaseException as error:

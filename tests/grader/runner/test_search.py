@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import checks, drawing
-from grader.checks import check, expect, story
+from grader.checks import check, expect, new_story, story
 from grader.runner.search import CASES_AFTER_FAILURE, Search
 from grader.verdict import Mismatched, NotImplementedYet, Story, TimedOut
 from grader.worker.errors import CallTimedOut, SubmissionRaised
@@ -40,6 +40,27 @@ def test_the_smallest_case_is_kept_with_its_own_story() -> None:
     failure = search(small).failure
     assert isinstance(failure, Mismatched)
     assert failure.story.setting == ["The numbers [11]."]
+
+
+def test_a_check_may_start_its_story_again() -> None:
+    begun: list[str] = []
+
+    def begin() -> None:
+        begun.append("a story")
+        checks.begin_story()
+
+    @check(points=1, rule="r")
+    def two_things() -> None:
+        story("The first.")
+        new_story()
+        story("The second.")
+        expect(1, 2)
+
+    ran = Search(begin, lambda: Story(checks.setting()))
+    ran.run(two_things, {})
+    assert ran.failure is not None
+    assert ran.failure.story.setting == ["The second."]
+    assert len(begun) == 2  # the case, and its second thing
 
 
 def test_the_search_is_bounded_by_cases_and_always_ends_the_same() -> None:
