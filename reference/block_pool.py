@@ -79,11 +79,17 @@ class BlockPool:
         num_full_blocks: int,
     ) -> None:
         """Makes ``block_ids[num_cached_blocks:num_full_blocks]`` findable by their hashes."""
+        assert num_full_blocks <= len(block_hashes), (
+            f"{num_full_blocks} full blocks, but hashes of {len(block_hashes)} alone: "
+            "drafts and lookahead fill no block"
+        )
         for index in range(num_cached_blocks, num_full_blocks):
             block = block_ids[index]
             if block == NULL_BLOCK_ID:
                 continue
-            assert self._block_hash[block] is None, f"block {block} has a hash already"
+            assert self._block_hash[block] is None, (
+                f"block {block} has a hash already: blocks that were hit count as entered"
+            )
             block_hash = block_hashes[index]
             self._block_hash[block] = block_hash
             self._cached_block_hash_to_blocks.setdefault(block_hash, {})[block] = None

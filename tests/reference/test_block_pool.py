@@ -101,6 +101,13 @@ def test_a_block_gets_a_hash_once() -> None:
         pool.cache_full_blocks(blocks, [b"b"], 0, 1)
 
 
+def test_a_full_block_has_a_hash_to_get() -> None:
+    pool = BlockPool(4)
+    blocks = pool.get_new_blocks(2)
+    with pytest.raises(AssertionError, match="2 full blocks, but hashes of 1 alone"):
+        pool.cache_full_blocks(blocks, [b"a"], 0, 2)
+
+
 class PoolMachine(RuleBasedStateMachine):
     """Whatever happens, a block is free exactly when nobody uses it."""
 
