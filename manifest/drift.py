@@ -5,7 +5,7 @@ Only the files that the course cites are read, and a few more where something ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from manifest.course import Course
 from manifest.errors import NoSuchFile
 from manifest.facts import Fact
 from manifest.mentions import Mention, fact_key
-from manifest.probes import Probe, ProbeFailed
+from manifest.probes import ProbeFailed
 from manifest.release import Release
 from manifest.shapes import changed_lines
 from manifest.symbols import Symbol
@@ -22,7 +22,6 @@ from manifest.tracing import Place, Tree, near, trace
 Status = Literal["unchanged", "moved", "changed", "renamed", "gone"]
 STATUSES: tuple[Status, ...] = ("gone", "renamed", "changed", "moved", "unchanged")
 FactStatus = Literal["same", "changed", "gone"]
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +103,40 @@ def compare(
     facts: Iterable[Fact],
     mentions: Iterable[Mention],
     course: Course,
-    progress: Progress = lambda key: None,  # noqa: ARG005 (nobody listens)
 ) -> Drift:
-    """Compare what the course cites; `progress` is told each key before it is looked at.
+    """Compare what the course cites.
 
     Raises:
         SourceError: a file of one of the two cannot be had.
     """
     before, after = Tree(old), Tree(new)
-    symbol_drifts, fact_drifts = [], []
-    for symbol in symbols:
-        progress(symbol.key)
-        symbol_drifts.append(symbol_drift(before, after, symbol))
-    for fact in facts:
-        progress(fact_key(fact.name))
-        fact_drifts.append(fact_drift(before, after, fact))
-    homes = {fact_key(fact.name): fact.lesson for fact in facts if fact.lesson}
+    known = list(facts)
+    symbol_drifts = [symbol_drift(before, after, one) for one in symbols]
+    fact_drifts = [fact_drift(before, after, one) for one in known]
+    homes = {fact_key(fact.name): fact.lesson for fact in known if fact.lesson}
     lessons = _lessons(symbol_drifts, fact_drifts, list(mentions), homes, course)
     return Drift(old.version, new.version, tuple(symbol_drifts), tuple(fact_drifts), lessons)
+
+
+def compare_releases(version: str | None = None) -> Drift:
+    """What the course cites at its pin, and in the release of that version or the newest one.
+
+    Raises:
+        SourceError: one of the two releases cannot be had.
+    """
+    from manifest.published import published
+
+    with published() as old, published(version or old.index.newest()) as new:
+        return compare_with(old, new)
+
+
+def compare_with(old: Release, new: Release) -> Drift:
+    """The same, of two releases that are at hand."""
+    from manifest import course, facts, mentions, symbols
+
+    lessons = course.load()
+    cited, stated = symbols.load().values(), facts.load().values()
+    return compare(old, new, cited, stated, mentions.mentions(lessons), lessons)
 
 
 def symbol_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
@@ -134,7 +149,8 @@ def symbol_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
         others = near(new, symbol.file, symbol.name)
         return SymbolDrift(symbol.key, "gone", place, None, near=others)
     added = removed = 0
-    same = old.shape(symbol.file, symbol.name) == new.shape(found.place.file, found.place.name)
+    there = new.shape(found.place.file, found.place.name)
+    same = there is not None and there.digest == _digest(old, symbol)
     if not same:
         added, removed = changed_lines(old.lines(place), new.lines(found.place))
     if found.place.name != symbol.name:
@@ -166,9 +182,10 @@ def fact_drift(old: Tree, new: Tree, fact: Fact) -> FactDrift:
     )
 
 
-def files_read(symbols: Iterable[Symbol], probes: Iterable[Probe]) -> list[str]:
-    """The files that a comparison reads of each release, if nothing has left its file."""
-    return sorted({one.file for one in symbols} | {one.file for one in probes})
+def _digest(old: Tree, symbol: Symbol) -> str:
+    """As the manifest has it, so that what is unchanged is read from one release alone."""
+    shape = None if symbol.tree else old.shape(symbol.file, symbol.name)
+    return shape.digest if shape else symbol.tree
 
 
 def _file_drift(old: Tree, new: Tree, symbol: Symbol) -> SymbolDrift:
