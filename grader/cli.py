@@ -23,6 +23,7 @@ COMMANDS = {
     "glossary": "Every term in one line, and the lesson that teaches it.",
     "engine": "Run the engine on a workload and show its steps.",
     "demo": "A look at everything, with nothing filled in.",
+    "doctor": "What works on this machine, and how to get what is missing.",
     "oracle": "Install and run the real vLLM to compare with.",
     "stubs": "Write the exercises' stubs from the solutions.",
     "prove": "Prove that the suites accept what is right and reject what is wrong.",

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.worker import Limits, Worker
+from grader.worker import BareLauncher, Launcher, Limits, Worker
 from grader.worker.host import PRELOAD
 
 
@@ -23,11 +23,12 @@ class Interpreter:
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     patience: float = 1.0
+    launcher: Launcher = field(default_factory=BareLauncher)
 
     def start(self) -> Worker:
         """A worker of this kind, which starts at once."""
         preload = (*PRELOAD, *self.preload)
-        return Worker(self.python, preload, self.limits, environment=self.environment)
+        return Worker(self.python, preload, self.limits, self.launcher, self.environment)
 
 
 OWN = Interpreter()

@@ -154,7 +154,13 @@ class Worker:
         limits = self._limits
         link = Link(ours_in, ours_out, Printed(printed, limits.printed), limits.frame)
         fork = wire.Fork(
-            limits.memory, limits.file_size, limits.open_files, limits.frame, limits.depth
+            limits.memory,
+            limits.file_size,
+            limits.open_files,
+            limits.cpu_seconds,
+            limits.processes,
+            limits.frame,
+            limits.depth,
         )
         theirs = [theirs_in, theirs_out, theirs_printed]
         try:

@@ -13,7 +13,8 @@ class Limits:
 
     `memory` is address space above what the worker needs to start, `file_size` that of any file
     written, `frame` that of one message in either direction, `printed` what is kept of what a
-    session prints (half from its start, half from its end).
+    session prints (half from its start, half from its end). `cpu_seconds` is what one session may
+    compute in all; `processes` how many it may be, threads included, which binds all but root.
 
     >>> Limits(memory=512 * MIB).open_files
     256
@@ -22,6 +23,8 @@ class Limits:
     memory: int | None = 2048 * MIB
     file_size: int | None = 64 * MIB
     open_files: int | None = 256
+    cpu_seconds: int | None = None
+    processes: int | None = None
     frame: int = 32 * MIB
     printed: int = MIB // 8
     depth: int = 64

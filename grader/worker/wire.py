@@ -116,6 +116,7 @@ class NotLoaded(Message, tag=14):
     message: str
     line: int | None
     type_name: str | None
+    column: int | None = None
 
 
 class Asked(Message, tag=15):
@@ -133,6 +134,8 @@ class Fork(Message, tag=21):
     memory: int | None
     file_size: int | None
     open_files: int | None
+    cpu_seconds: int | None
+    processes: int | None
     frame: int
     depth: int
 

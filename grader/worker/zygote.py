@@ -163,6 +163,8 @@ def _limit(command: Fork) -> None:
     at_most(resource.RLIMIT_CORE, 0)
     at_most(resource.RLIMIT_FSIZE, command.file_size)
     at_most(resource.RLIMIT_NOFILE, command.open_files)
+    at_most(resource.RLIMIT_CPU, command.cpu_seconds)
+    at_most(resource.RLIMIT_NPROC, command.processes)
     if command.memory is not None:
         at_most(resource.RLIMIT_AS, _address_space() + command.memory)
 
