@@ -5,6 +5,7 @@ from typing import Literal
 
 from reference.kv_cache_interface import (
     ChunkedLocalAttentionSpec,
+    FullAttentionSpec,
     KVCacheSpec,
     SlidingWindowSpec,
 )
@@ -39,6 +40,8 @@ class EngineConfig:
     at each multiple of so many tokens, nowhere but where a prompt's own reuse needs them (0), or
     wherever a hit could end (None).
 
+    ``enable_kv_cache_events`` has the prefix cache tell what it gains and loses.
+
     Raises:
         ConfigError: two fields contradict each other.
 
@@ -62,6 +65,7 @@ class EngineConfig:
     num_speculative_tokens: int = 0
     kv_cache_groups: tuple[KVCacheSpec, ...] | None = None
     prefix_cache_retention_interval: int | None = 0
+    enable_kv_cache_events: bool = False
 
     def __post_init__(self) -> None:
         batched = self.max_num_batched_tokens
@@ -104,6 +108,7 @@ class EngineConfig:
                     f"chunked_local_attention with blocks of {spec.block_size} tokens",
                     f"blocks of {largest} tokens, the least common multiple of all groups'",
                 )
+        self._check_events(groups)
         if not interval:
             return
         if not any(isinstance(spec, SlidingWindowSpec) for spec in groups):
@@ -117,6 +122,17 @@ class EngineConfig:
                 "prefix_cache_retention_interval",
                 f"got {interval}",
                 f"null, 0, or a multiple of {largest}, where hits can end",
+            )
+
+    def _check_events(self, groups: tuple[KVCacheSpec, ...]) -> None:
+        finest = self.hash_block_size
+        full = [spec.block_size for spec in groups if isinstance(spec, FullAttentionSpec)]
+        if self.enable_kv_cache_events and any(size != finest for size in full):
+            # vLLM then tells of pieces of blocks besides, by which nothing is found here.
+            raise ConfigError(
+                "enable_kv_cache_events",
+                f"got true with full_attention in blocks of {max(full)} tokens",
+                f"full_attention in blocks of {finest} tokens, as many as one hash is for",
             )
 
     @property

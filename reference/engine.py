@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from reference.async_scheduler import AsyncScheduler
@@ -12,6 +13,12 @@ from reference.hybrid_kv_cache_manager import HybridKVCacheManager
 from reference.hybrid_model_runner import HybridModelRunner, HybridTape
 from reference.kv_cache_manager import KVCacheManager
 from reference.kv_cache_utils import RequestHashes
+from reference.kv_events import (
+    EventingBlockPool,
+    EventingHybridKVCacheManager,
+    EventingKVCacheManager,
+    KVCacheEvent,
+)
 from reference.model_runner import ModelRunner
 from reference.output import EngineCoreOutputs, SchedulerOutput
 from reference.request import Request, RequestStatus, StructuredOutputRequest
@@ -31,7 +38,7 @@ class Parts:
     ``block_hasher`` makes the hashes of one request: of the hash's name, the block size, the
     prompt's tokens, multimodal items, LoRA name and salt. ``hybrid_kv_cache_manager`` stands in
     for ``kv_cache_manager`` where layers are grouped, ``async_scheduler`` for ``scheduler`` under
-    async scheduling.
+    async scheduling. With KV cache events the ``eventing_`` parts stand in for them all.
     """
 
     block_pool: Callable[..., Any] = BlockPool
@@ -42,6 +49,9 @@ class Parts:
     check_stop: Callable[..., Any] = check_stop
     scheduler: Callable[..., Any] = Scheduler
     async_scheduler: Callable[..., Any] = AsyncScheduler
+    eventing_block_pool: Callable[..., Any] = EventingBlockPool
+    eventing_kv_cache_manager: Callable[..., Any] = EventingKVCacheManager
+    eventing_hybrid_kv_cache_manager: Callable[..., Any] = EventingHybridKVCacheManager
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +92,8 @@ class Engine:
         self._step = 0
         self._in_flight: deque[LaunchedStep] = deque()
         config = workload.engine
-        self.block_pool: BlockPool = self._parts.block_pool(
-            config.num_gpu_blocks, config.enable_prefix_caching
-        )
+        self._take_events: Callable[[], list[KVCacheEvent]] | None = None
+        self.block_pool: BlockPool = self._make_block_pool()
         self.kv_cache_manager: BaseKVCacheManager = self._make_kv_cache_manager()
         scheduler = (
             self._parts.async_scheduler if config.async_scheduling else self._parts.scheduler
@@ -100,17 +109,31 @@ class Engine:
         self._requests: dict[str, Request] = {}
         self._due = _Timetable(workload)
 
-    def _make_kv_cache_manager(self) -> Any:
+    def _make_block_pool(self) -> Any:
         config = self.workload.engine
+        sizes = (config.num_gpu_blocks, config.enable_prefix_caching)
+        if not config.enable_kv_cache_events:
+            return self._parts.block_pool(*sizes)
+        pool = self._parts.eventing_block_pool(*sizes, config.kv_cache_groups is not None)
+        self._take_events = pool.take_events
+        return pool
+
+    def _make_kv_cache_manager(self) -> Any:
+        config, parts = self.workload.engine, self._parts
+        plain, hybrid = parts.kv_cache_manager, parts.hybrid_kv_cache_manager
+        if config.enable_kv_cache_events:
+            requests = {request.id: request for request in self.workload.requests}
+            plain = partial(parts.eventing_kv_cache_manager, requests=requests)
+            hybrid = partial(parts.eventing_hybrid_kv_cache_manager, requests=requests)
         if config.kv_cache_groups is None:
-            return self._parts.kv_cache_manager(
+            return plain(
                 self.block_pool,
                 config.block_size,
                 config.max_model_len,
                 config.enable_prefix_caching,
                 config.watermark,
             )
-        return self._parts.hybrid_kv_cache_manager(
+        return hybrid(
             self.block_pool,
             config.kv_cache_groups,
             config.max_model_len,
@@ -253,6 +276,7 @@ class Engine:
             preempted_queries=queries.preempted_queries,
             preempted_hits=queries.preempted_hits,
             scheduled_spec_decode_tokens=output.scheduled_spec_decode_tokens,
+            kv_events=self._take_events() if self._take_events else [],
         )
 
 

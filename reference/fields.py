@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -133,7 +134,8 @@ class Fields:
         value = self.value(name, default, "a text of at least one character")
         if not isinstance(value, str) or not value:
             raise self.error(name, got(value), "a text of at least one character, in quotes")
-        return value
+        # A pickle, and so a block's hash, depends on whether equal texts are one object.
+        return sys.intern(value)
 
     def optional_text(self, name: str) -> str | None:
         """A text, or null."""

@@ -14,6 +14,8 @@ from reference.kv_cache_utils import make_block_hash_with_group_id
 
 #: Of a block's index: that block in each of the groups that are looked up together, or None.
 CachedBlocks = Callable[[int], list[int] | None]
+#: Told of a request, of which of its blocks are full now, first and end, and which were cached.
+ReportStored = Callable[[Any, int, int, Iterable[int]], None]
 
 
 class GroupRequest(Protocol):
@@ -48,7 +50,8 @@ class Hit:
 class SingleTypeKVCacheManager:
     """Block tables of one group. A table has a null block wherever it needs none any more.
 
-    ``max_admission_blocks`` caps what an admission reserves.
+    ``max_admission_blocks`` caps what an admission reserves; ``report_stored``, where there is
+    one, hears of every block that becomes full.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class SingleTypeKVCacheManager:
         self._scheduler_block_size = scheduler_block_size
         self._hashes_per_block = self.block_size // hash_block_size
         self._max_admission_blocks = max_admission_blocks
+        self.report_stored: ReportStored | None = None
 
     @staticmethod
     def find_longest_cache_hit(
@@ -145,12 +149,16 @@ class SingleTypeKVCacheManager:
         table, block_hashes = self.req_to_blocks[request_id], request.block_hashes
         blocks: list[int] = []
         keys: list[bytes] = []
-        for index in self.reachable_blocks(start, end, retention_interval, boundaries):
+        reachable = list(self.reachable_blocks(start, end, retention_interval, boundaries))
+        for index in reachable:
             blocks.append(table[index])
             block_hash = block_hashes[(index + 1) * self._hashes_per_block - 1]
             keys.append(make_block_hash_with_group_id(block_hash, self._group_id))
         self.block_pool.cache_full_blocks(blocks, keys, 0, len(blocks))
         self._num_cached_blocks[request_id] = end
+        if self.report_stored is not None:
+            stored = [index for index in reachable if table[index] != NULL_BLOCK_ID]
+            self.report_stored(request, start, end, stored)
 
     def reachable_blocks(
         self, start: int, end: int, _retention_interval: int | None, _boundaries: Sequence[int]

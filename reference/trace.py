@@ -50,6 +50,8 @@ class StepRecord:
         running, waiting: the queues after the update; blocked requests come first in ``waiting``.
         num_free_blocks: after the update.
         free_block_ids: the whole free list in order, when it was asked for.
+        kv_events: what the prefix cache gained and lost since the step before, oldest first, as
+            ``reference.kv_events`` says it; nothing where events are off.
         prefix_cache_queries, prefix_cache_hits: tokens looked up and found by this step's
             admissions; ``preempted_queries`` and ``preempted_hits`` those of resumed requests.
 
@@ -80,6 +82,7 @@ class StepRecord:
     preempted_queries: int = 0
     preempted_hits: int = 0
     scheduled_spec_decode_tokens: dict[str, list[int]] = field(default_factory=dict)
+    kv_events: list[dict[str, Any]] = field(default_factory=list)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StepRecord):

@@ -81,6 +81,9 @@ def _engine(data: Fields) -> EngineConfig:
                 "num_speculative_tokens", default.num_speculative_tokens, minimum=0
             ),
             **read_groups(data, default),
+            enable_kv_cache_events=data.boolean(
+                "enable_kv_cache_events", default.enable_kv_cache_events
+            ),
         )
     except ConfigError as error:
         raise data.error(error.field, error.problem, error.allowed) from None

@@ -1,6 +1,6 @@
 """Drawing groups of layers: windows and chunks beside full attention, in blocks of any sizes."""
 
-from math import lcm
+from math import gcd, lcm
 from typing import Any
 
 from hypothesis import strategies as st
@@ -75,6 +75,17 @@ def with_groups(draw: st.DrawFn, engine: dict[str, Any], tight: bool) -> dict[st
     elif draw(st.booleans()):
         grouped["prefix_cache_retention_interval"] = None
     return grouped
+
+
+def can_tell_events(groups: list[dict[str, Any]] | None) -> bool:
+    """Whether the model has all that vLLM tells: full attention in blocks of one hash each.
+
+    >>> can_tell_events(None)
+    True
+    """
+    finest = gcd(*(group["block_size"] for group in groups or ()))
+    full = [group for group in groups or () if group["kind"] == "full_attention"]
+    return all(group["block_size"] == finest for group in full)
 
 
 def num_blocks(group: dict[str, Any], num_tokens: int, in_flight: int) -> int:

@@ -16,6 +16,7 @@ from vllm.v1.metrics.stats import PrefixCacheStats
 from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
+from grader.oracle.real_kv_events import EventCollector
 from grader.oracle.real_scheduler import build_request, build_scheduler
 from reference.hybrid_model_runner import HybridModelRunner, HybridTape
 from reference.model_runner import ModelRunner
@@ -60,6 +61,8 @@ class RealEngine:
         self.workload = workload
         self.engine = workload.engine
         self.scheduler = build_scheduler(workload.engine)
+        self.events = EventCollector()
+        self.scheduler.kv_event_publisher = self.events
         self.pool = self.scheduler.kv_cache_manager.block_pool
         self.groups = workload.engine.kv_cache_groups
         self.model_runner = self._make_model_runner()
@@ -238,6 +241,7 @@ class RealEngine:
             prefix_cache_hits=stats.hits,
             preempted_queries=stats.preempted_queries,
             preempted_hits=stats.preempted_hits,
+            kv_events=self.events.take(),
         )
 
     def _free_block_ids(self) -> list[int]:

@@ -4,6 +4,7 @@ Runs in the oracle's environment alone.
 """
 
 import json
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from vllm.config import CacheConfig, DeviceConfig, ModelConfig, SchedulerConfig, VllmConfig
+from vllm.config import (
+    CacheConfig,
+    DeviceConfig,
+    KVEventsConfig,
+    ModelConfig,
+    SchedulerConfig,
+    VllmConfig,
+)
 from vllm.lora.request import LoRARequest
 from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
 from vllm.sampling_params import RepetitionDetectionParams, SamplingParams
@@ -73,6 +81,8 @@ class AnyTokens:
 @cache
 def prepare() -> None:
     """What vLLM wants done once in a process before anything is hashed."""
+    # The worker's own seed is no wish of anybody's: hashes begin as they do by default.
+    os.environ.pop("PYTHONHASHSEED", None)
     init_none_hash(get_hash_fn_by_name(HASH_NAME))
 
 
@@ -110,6 +120,10 @@ def build_scheduler(engine: EngineConfig) -> Scheduler:
         cache_config=cache_config,
         scheduler_config=_scheduler_config(engine),
         device_config=DeviceConfig("cpu"),
+        # Batches are taken out at the publisher, so nothing is to be sent.
+        kv_events_config=KVEventsConfig(
+            enable_kv_cache_events=engine.enable_kv_cache_events, publisher="null"
+        ),
     )
     cache_config.num_gpu_blocks = engine.num_gpu_blocks
     # On a CPU vLLM turns it off, whatever it is told.

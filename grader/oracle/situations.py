@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from grader.oracle.in_flight_situations import (
     IN_FLIGHT_SITUATIONS,
@@ -49,6 +50,13 @@ SITUATIONS = (
     "groups: blocks let go while running",
     "groups: preemption",
     *IN_FLIGHT_SITUATIONS,
+    "event: stored at the start",
+    "event: stored behind a parent",
+    "event: stored with extra keys",
+    "event: stored by a group that keeps less than is full",
+    "event: removed, and stored in the same step",
+    "event: removed",
+    "event: cleared",
 )
 
 
@@ -76,6 +84,7 @@ def situations(workload: Workload, trace: Trace) -> Counter[str]:
     counts.update(of_steps_in_flight(workload, trace))
     counts.update(of_drafts(workload, trace))
     counts.update(_of_groups(workload, trace))
+    counts.update(_of_events(trace))
     if not trace.complete:
         counts["run ended by max_steps"] += 1
     return +counts
@@ -180,3 +189,24 @@ def _of_groups(workload: Workload, trace: Trace) -> Iterator[str]:
                 spec.get_num_skipped_tokens(num_computed) >= spec.block_size for spec in specs
             ):
                 yield "groups: blocks let go while running"
+
+
+def _of_events(trace: Trace) -> Iterator[str]:
+    for step in trace.steps:
+        types = [event["type"] for event in step.kv_events]
+        yield from ("event: removed" for name in types if name == "BlockRemoved")
+        yield from ("event: cleared" for name in types if name == "AllBlocksCleared")
+        if {"BlockRemoved", "BlockStored"} <= set(types):
+            yield "event: removed, and stored in the same step"
+        for event in step.kv_events:
+            if event["type"] == "BlockStored":
+                yield from _of_stored(event)
+
+
+def _of_stored(event: dict[str, Any]) -> Iterator[str]:
+    has_parent = event["parent_block_hash"] is not None
+    yield "event: stored behind a parent" if has_parent else "event: stored at the start"
+    if any(event["extra_keys"] or ()):
+        yield "event: stored with extra keys"
+    if len(event["block_hashes"]) * event["block_size"] < len(event["token_ids"]):
+        yield "event: stored by a group that keeps less than is full"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from grader.oracle.group_strategies import with_groups
+from grader.oracle.group_strategies import can_tell_events, with_groups
 from grader.oracle.in_flight_strategies import with_outputs_in_flight
 from reference.workload import draw_tokens
 
@@ -229,7 +229,12 @@ def workloads(draw: st.DrawFn) -> Workload:
     'drawn'
     """
     workload = draw(refunds() if draw(chance(15)) else mixtures(draw(chance(30))))
-    return draw(with_outputs_in_flight(workload)) if draw(chance(35)) else workload
+    if draw(chance(35)):
+        workload = draw(with_outputs_in_flight(workload))
+    engine = workload["engine"]
+    if can_tell_events(engine.get("kv_cache_groups")) and draw(chance(40)):
+        workload = workload | {"engine": engine | {"enable_kv_cache_events": True}}
+    return workload
 
 
 @st.composite
