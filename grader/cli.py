@@ -20,6 +20,7 @@ COMMANDS = {
     "reset": "Put a lesson's stub back; your work is kept.",
     "solution": "A lesson's solution, after a pass.",
     "diff": "Your work beside the solution, after a pass.",
+    "source": "vLLM's own code of what a lesson cites, or of any file.",
     "glossary": "Every term in one line, and the lesson that teaches it.",
     "engine": "Run the engine on a workload and show its steps.",
     "demo": "A look at everything, with nothing filled in.",

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +21,10 @@ from manifest.shapes import shape_of
 from manifest.syntax import Definition, Module, Unreadable, first_line, last_line
 
 SYMBOLS_FILE = Path(__file__).with_name("symbols.yaml")
-CITATION = re.compile(r"\[(?P<label>[^\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)")
+# A label in backticks may hold brackets.
+CITATION = re.compile(
+    r"\[(?P<label>`[^`]+`|[^\[\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)"
+)
 
 Kind = Literal["file", "class", "function", "method", "variable", "field"]
 
@@ -81,26 +84,25 @@ def citations(text: str) -> list[Citation]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of a release; `module` is None where it is no Python."""
+    """One file of a release."""
 
-    path: str
-    content: bytes
-    module: Module | None
+    def __init__(self, path: str, content: bytes) -> None:
+        self.path = path
+        self.content = content
 
-    @classmethod
-    def of(cls, path: str, content: bytes) -> SourceFile:
+    @cached_property
+    def module(self) -> Module | None:
+        """What it defines; None where it is no Python."""
         try:
-            module = Module.of(content) if path.endswith(".py") else None
+            return Module.of(self.content) if self.path.endswith(".py") else None
         except Unreadable:
-            module = None
-        return cls(path, content, module)
+            return None
 
     def symbol(self, name: str) -> Symbol | None:
         """The definition of that qualified name, "" for the file itself; None if there is none.
 
-        >>> found = SourceFile.of("a.py", b"class A:\\n    @staticmethod\\n    def f(): ...")
+        >>> found = SourceFile("a.py", b"class A:\\n    @staticmethod\\n    def f(): ...")
         >>> symbol = found.symbol("A.f")
         >>> symbol.kind, symbol.first, symbol.last, symbol.file_lines
         ('method', 2, 3, 3)
@@ -144,7 +146,7 @@ class Source:
         """
         if path not in self._files:
             try:
-                self._files[path] = SourceFile.of(path, self.release.read(path))
+                self._files[path] = SourceFile(path, self.release.read(path))
             except NoSuchFile:
                 self._files[path] = None
         return self._files[path]

@@ -16,8 +16,9 @@ def command(wanted: tuple[str, ...], all_cited: bool) -> None:
 
     Exit code: 0 noted, 1 the release has no such symbol, 2 wrong use.
     """
+    from grader.commands.releases import listener, told_plainly
+    from grader.files import write_atomically
     from grader.report.source import link
-    from grader.source import StderrListener, told_plainly
     from manifest import pins, symbols
     from manifest.cited import cited
     from manifest.finding import Finder
@@ -26,15 +27,19 @@ def command(wanted: tuple[str, ...], all_cited: bool) -> None:
 
     if bool(wanted) is all_cited:
         raise click.UsageError("name the symbols to note, or give --all-cited")
-    with told_plainly(), published(listener=StderrListener()) as release:
+    with told_plainly(), listener() as hears, published(listener=hears) as release:
         if all_cited:
             keys = list(cited())
         else:
             finder = Finder(release, symbols.load(), pins.load().version)
             keys = [finder.find(one).key for one in wanted]
-        noted = note(symbols.Source(release), keys, only=all_cited)
-    for key in keys if wanted else noted.added:
-        click.echo(link(noted.symbols[key]))
+        noted = note(symbols.load(), symbols.Source(release), keys, only=all_cited)
+    write_atomically(symbols.SYMBOLS_FILE, symbols.dump(noted.symbols.values()))
+    symbols.load.cache_clear()
+    _seal(keys)
+    for key in (*keys,) if wanted else noted.added:
+        if key in noted.symbols:
+            click.echo(link(noted.symbols[key]))
     told = [f"{len(noted.symbols):,} symbols"]
     for word in ("added", "changed", "dropped"):
         there: tuple[str, ...] = getattr(noted, word)
@@ -42,3 +47,21 @@ def command(wanted: tuple[str, ...], all_cited: bool) -> None:
     click.echo(f"{symbols.SYMBOLS_FILE.name}: {', '.join(told)}")
     if noted.missing:
         raise click.ClickException(f"not in vLLM {release.version}: {', '.join(noted.missing)}")
+
+
+def _seal(keys: list[str]) -> None:
+    """What was just read from the release holds: `manifest check` need not read it again."""
+    from dataclasses import replace
+
+    from grader.files import write_atomically
+    from manifest import seal
+    from manifest.check import Manifest
+
+    manifest = Manifest.load()
+    now, sealed = manifest.sealed(), manifest.seal
+    if (sealed.version, sealed.record) != (now.version, now.record):
+        return
+    kept = {key: digest for key, digest in sealed.digests.items() if key in now.digests}
+    read = {key: now.digests[key] for key in keys if key in now.digests}
+    digests = dict(sorted((kept | read).items()))
+    write_atomically(seal.SEAL_FILE, seal.dump(replace(sealed, digests=digests)))

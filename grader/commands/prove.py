@@ -110,22 +110,16 @@ def _source() -> Source:
 
 
 def _write_symbols() -> None:
-    """Note the symbols that the texts of all lessons cite."""
+    """Note the symbols that the course cites."""
     from grader.files import write_atomically
     from grader.oracle.environment import OracleMissing
     from manifest import symbols
+    from manifest.cited import cited
+    from manifest.noting import note
 
     try:
-        source = _source()
+        noted = note(symbols.load(), _source(), cited(), only=True)
     except OracleMissing as error:
         raise click.ClickException(str(error)) from error
-    texts = [Lesson(name).text for name in names()]
-    cited = {
-        citation.key
-        for text in texts
-        if text.is_file()
-        for citation in symbols.citations(text.read_text(encoding="utf-8"))
-    }
-    found = [symbol for key in sorted(cited) if (symbol := source.find(key)) is not None]
-    write_atomically(symbols.SYMBOLS_FILE, symbols.dump(found))
+    write_atomically(symbols.SYMBOLS_FILE, symbols.dump(noted.symbols.values()))
     symbols.load.cache_clear()

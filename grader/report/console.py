@@ -36,9 +36,14 @@ def make_console(stderr: bool = False) -> Console:
     return console
 
 
-def show(renderable: RenderableType) -> None:
-    """Print to stdout; without colour, no line ends in blanks."""
+def show(renderable: RenderableType, width: int | None = None) -> None:
+    """Print to stdout; without colour, no line ends in blanks.
+
+    An output that is no terminal is as wide as the page would like, if that is given.
+    """
     console = make_console()
+    if width is not None and not console.is_terminal:
+        console.width = max(console.width, width)
     if console.color_system is not None and not console.no_color:
         console.print(renderable)
         return
