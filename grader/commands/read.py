@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from grader.commands.common import LESSON
@@ -17,9 +15,14 @@ from manifest.course import Lesson
 @click.option("--answers", is_flag=True, help="Show the answers to the questions at the end.")
 @click.option("--no-pager", is_flag=True, help="Print everything at once.")
 def command(lesson: Lesson | None, answers: bool, no_pager: bool) -> None:
-    """The text of LESSON, or of the next one. In a terminal it is shown by $PAGER."""
-    from grader.report.console import make_console, show
+    """The text of LESSON, or of the next one.
+
+    In a terminal it is shown by $PAGER; below it, a key shows the code that the text cites.
+    """
+    from grader.report.citations import number_citations
+    from grader.report.console import show
     from grader.report.lesson import WIDTH, lesson_page
+    from grader.report.pager import in_terminal, show_or_page
 
     lesson = Learner().lesson_or_next(lesson)
     file = Files(lesson.path).text
@@ -28,11 +31,13 @@ def command(lesson: Lesson | None, answers: bool, no_pager: bool) -> None:
     except OSError as error:
         raise click.ClickException(f"{file}: cannot be read: {error.strerror}") from error
     page = lesson_page(text, answers)
-    console = make_console()
-    console.width = min(console.width, WIDTH)
-    if no_pager or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if no_pager or not in_terminal():
         show(page)
         return
-    with console.capture() as captured:
-        console.print(page)
-    click.echo_via_pager(captured.get())
+    show_or_page(page, narrow=WIDTH, always=True)
+    _, keys = number_citations(text)
+    if keys:
+        from grader.code_prompt import offer_code
+        from manifest import pins, symbols
+
+        offer_code(keys, symbols.load(), pins.load().version)

@@ -8,8 +8,10 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from grader.report.lesson_text import Picture, Question, pieces, show_citations
+from grader.report.citations import cited_list, number_citations
+from grader.report.lesson_text import Picture, Question, pieces
 from grader.report.mermaid import draw
+from manifest import pins, symbols
 from manifest.facts import without_links
 
 WIDTH = 80
@@ -58,7 +60,8 @@ def lesson_page(text: str, answers: bool) -> RenderableType:
     """The whole text; answers to its questions are folded unless asked for."""
     parts: list[RenderableType] = []
     folded = False
-    for piece in pieces(show_citations(without_links(text))):
+    numbered, keys = number_citations(without_links(text))
+    for piece in pieces(numbered):
         if isinstance(piece, Picture):
             parts.append(_picture(piece))
         elif isinstance(piece, Question):
@@ -69,6 +72,9 @@ def lesson_page(text: str, answers: bool) -> RenderableType:
         parts.append(Text())
     if folded:
         parts.append(Text("The answers are folded; --answers shows them.", style="quiet"))
+    if keys:
+        parts += [Text(), cited_list(keys, symbols.load(), pins.load().version)]
+        parts.append(Text("vllmlings source NAME shows the code.", style="quiet"))
     return Group(*parts)
 
 

@@ -16,17 +16,23 @@ def in_terminal() -> bool:
 
 
 def show_or_page(
-    page: RenderableType, width: int | None = None, no_pager: bool = False, always: bool = False
+    page: RenderableType,
+    width: int | None = None,
+    no_pager: bool = False,
+    always: bool = False,
+    narrow: int | None = None,
 ) -> None:
     """Print the page; in a terminal that is too short for it, through $PAGER.
 
     `width` is what the page would like to have in columns: where the output is no terminal, it
-    has it, so that no line of it is broken. With `always`, short pages have the pager, too.
+    has it, so that no line of it is broken. With `always`, short pages have the pager, too; and
+    no terminal is wider than `narrow`, if that is given.
     """
     if not in_terminal():
         show(page, width)
         return
     console = make_console()
+    console.width = min(console.width, narrow or console.width)
     with console.capture() as captured:
         console.print(page)
     text = captured.get()
