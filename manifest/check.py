@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifest import facts, glossary, pins, seal, symbols
+from manifest.cited import ROOT, citing_files
 from manifest.course import Course
 from manifest.course import load as load_course
 from manifest.facts import Fact, fact_links, says_value
-from manifest.mentions import ROOT, fact_key, text_files
+from manifest.mentions import fact_key
 from manifest.pins import Pins
 from manifest.probes import ProbeFailed, modules
 from manifest.release import Release
@@ -61,11 +62,8 @@ class Manifest:
     @classmethod
     def load(cls, root: Path = ROOT) -> Manifest:
         course = load_course()
-        files = [*text_files(course, root).values(), glossary.GLOSSARY_FILE]
-        files += sorted(root.glob("solutions/**/*.py"))
-        texts = tuple(
-            Text(one.relative_to(root).as_posix(), one.read_text(encoding="utf-8")) for one in files
-        )
+        files = {one.relative_to(root).as_posix(): one for one in citing_files(root)}
+        texts = tuple(Text(name, one.read_text(encoding="utf-8")) for name, one in files.items())
         return cls(pins.load(), symbols.load(), facts.load(), course, texts, seal.load())
 
     def sealed(self) -> Seal:

@@ -34,7 +34,7 @@ class Place:
 def cited(root: Path = ROOT) -> dict[str, tuple[Place, ...]]:
     """All cited symbols by their keys, each with the places that cite it."""
     found: dict[str, tuple[Place, ...]] = {}
-    for file in _files(root):
+    for file in citing_files(root):
         text = file.read_text(encoding="utf-8")
         # Most files have none, and this is quicker.
         if "](vllm:" in text:
@@ -44,6 +44,7 @@ def cited(root: Path = ROOT) -> dict[str, tuple[Place, ...]]:
     return found
 
 
-def _files(root: Path) -> Iterator[Path]:
+def citing_files(root: Path = ROOT) -> Iterator[Path]:
+    """All files that may cite."""
     for pattern in _PLACES:
         yield from sorted(root.glob(pattern))

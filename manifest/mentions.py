@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from manifest import facts
+from manifest.cited import ROOT
 from manifest.course import Course
 from manifest.symbols import CITATION, key_of
 
-ROOT = Path(__file__).parents[1]
 _END = re.compile(r"(?<=[.!?])[)*_\"]*\s+(?=[A-Z`*\[\"])")
-_LINK = re.compile(r"\[(?P<label>[^\]]+)\]\((?:vllm|fact|https?):[^)\s]+\)")
+_LINK = re.compile(r"\[(?P<label>`[^`]+`|[^\[\]]+)\]\((?:vllm|fact|https?):[^)\s]+\)")
 
 
 @dataclass(frozen=True, slots=True)

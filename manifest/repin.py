@@ -9,10 +9,10 @@ from pathlib import Path
 
 from manifest import facts, pins, seal, symbols
 from manifest.check import Manifest
+from manifest.cited import ROOT
 from manifest.drift import Drift, FactDrift, SymbolDrift
 from manifest.edits import change_facts, cite_anew, state_anew
 from manifest.facts import Fact
-from manifest.mentions import ROOT
 from manifest.pins import Pins
 from manifest.probes import ProbeFailed, modules
 from manifest.release import Release

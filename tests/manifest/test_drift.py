@@ -11,7 +11,6 @@ from manifest.release import FolderRelease
 from manifest.shapes import changed_lines
 from manifest.tracing import Tree
 
-
 CONSTANTS = "vllm/constants.py"
 
 
