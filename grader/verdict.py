@@ -168,13 +168,18 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class LoadError(msgspec.Struct, frozen=True, tag=True):
-    """Why a submission could not be loaded: where, what, and what to do about it."""
+    """Why a submission could not be loaded: where, what, and what to do about it.
+
+    ``source`` is the text of the line, and ``column``, from 1, where in it a syntax error is.
+    """
 
     kind: str
     file: str
     line: int | None
     cause: str
     fix: str
+    source: str = ""
+    column: int | None = None
 
 
 class GraderError(msgspec.Struct, frozen=True, tag=True):

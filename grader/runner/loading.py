@@ -27,7 +27,9 @@ def problem_with(session: Session, submission: Path, lesson: Lesson, stub: str) 
         return LoadError("missing_file", str(submission), None, cause, reset)
     except WorkerError as error:
         kind, line, cause, fix = _words(error, reset)
-        return LoadError(kind, str(submission), line, cause, fix)
+        column = error.column if isinstance(error, LoadFailed) else None
+        source = _line_of(submission, line)
+        return LoadError(kind, str(submission), line, cause, fix, source, column)
     return None
 
 
@@ -36,6 +38,15 @@ def public_names(stub: str) -> list[str]:
     defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     names = [node.name for node in ast.parse(stub).body if isinstance(node, defined)]
     return [name for name in names if not name.startswith("_")]
+
+
+def _line_of(file: Path, line: int | None) -> str:
+    """The line with this number; nothing where there is none, or none that can be read."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return lines[line - 1] if line is not None and 1 <= line <= len(lines) else ""
 
 
 def _words(error: WorkerError, reset: str) -> tuple[str, int | None, str, str]:

@@ -94,15 +94,19 @@ def fork(body: Callable[[Channel], None]) -> Child:
     """
     ours, theirs = socket.socketpair()
     _ours.add(ours)
+    # Ctrl-C waits: in the midst of forking it would end in a library's own words on the terminal.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with warnings.catch_warnings():
         # A library's idle threads (numpy's) do not matter: none of them holds what we use.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid:
         theirs.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         return Child(pid, Channel(ours))
     code = 1
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         # Its siblings' too: they would never see their channels close while this one lives.
         for end in _ours:
             end.close()

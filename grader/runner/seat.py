@@ -41,6 +41,7 @@ def serve(
 
 def _do(order: Order, task: Task, worker: Worker, submission: Path) -> Done:
     with worker.session(deadline=order.deadline) as session:
+        session.deadlines = order.deadlines
         if isinstance(task, Loading):
             error = problem_with(session, submission, task.lesson, task.stub)
             return Done(order.number, load_error=error, printed=session.printed)

@@ -28,7 +28,7 @@ from grader.verdict import (
 )
 from grader.worker import Call as Called
 from grader.worker import Lesson as Submission
-from grader.worker import Part, Session, WorkerError
+from grader.worker import Part, Session, WorkerError, names_called
 
 Task: TypeAlias = "Loading | Examples | Checking"
 
@@ -69,11 +69,13 @@ class Checking:
 class Order(msgspec.Struct):
     """Do the task with this number, with so many seconds for one call.
 
-    Once a case of a check has failed, so many more are run in search of a smaller one.
+    What is named in ``deadlines`` has that many. Once a case of a check has failed, so many more
+    are run in search of a smaller one.
     """
 
     number: int
     deadline: float
+    deadlines: dict[str, float] = {}
     cases_after_failure: int = CASES_AFTER_FAILURE
 
 
@@ -97,8 +99,10 @@ class Done(msgspec.Struct):
         return went_well and all(one.outcome == "passed" for one in self._results)
 
     @property
-    def timed_out(self) -> bool:
-        return any(isinstance(one.failure, TimedOut) for one in self._results)
+    def never_back(self) -> list[str]:
+        """The names of what was called and did not come back in time."""
+        late = [one.failure for one in self._results if isinstance(one.failure, TimedOut)]
+        return [name for failure in late for name in names_called(failure.call)]
 
     @property
     def _results(self) -> list[CheckResult | ExampleResult]:

@@ -25,7 +25,7 @@ from grader.worker.limits import Limits
 from grader.worker.part import Part
 from grader.worker.record import Opaque, Record
 from grader.worker.session import ExampleResult, Session
-from grader.worker.story import Call
+from grader.worker.story import Call, names_called
 
 __all__ = [
     "BareLauncher",
@@ -49,4 +49,5 @@ __all__ = [
     "WorkerError",
     "WorkerNotStarted",
     "as_record",
+    "names_called",
 ]

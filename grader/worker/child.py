@@ -50,7 +50,12 @@ class Child:
             reply = self._answer(request)
         except CannotLoad as failure:
             reply = wire.NotLoaded(
-                request.seq, failure.kind, failure.message, failure.line, failure.type_name
+                request.seq,
+                failure.kind,
+                failure.message,
+                failure.line,
+                failure.type_name,
+                failure.column,
             )
         except BaseException as error:
             reply = wire.Raised(request.seq, *describe(error, self._objects.files()))

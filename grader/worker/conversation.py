@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -21,7 +21,7 @@ from grader.worker.link import BadFrame, Ended, Expired, Link
 from grader.worker.part import type_name_of, use
 from grader.worker.printed import Printed
 from grader.worker.replies import error_of, refusal
-from grader.worker.story import Call, Entry, Story
+from grader.worker.story import Call, Entry, Story, names_called
 from grader.worker.values import OBJECT, BadValue
 
 Expected = TypeVar("Expected")
@@ -51,6 +51,7 @@ class Conversation:
         self, host: Host, deadline: float, limits: Limits, handle: Callable[..., Any]
     ) -> None:
         self.deadline = deadline
+        self.deadlines: Mapping[str, float] = {}
         self._host = host
         self._limits = limits
         self._handle = handle
@@ -176,7 +177,8 @@ class Conversation:
         if link is None:
             raise (self._failure or RuntimeError("load a submission first")).with_traceback(None)
         start = monotonic()
-        deadline = start + self.deadline
+        seconds = self._seconds(request)
+        deadline = start + seconds
         try:
             frame = wire.framed(request)
             if len(frame) > self._limits.frame:
@@ -193,7 +195,7 @@ class Conversation:
                 start += answered - asked
                 deadline += answered - asked - (self._submission_seconds - theirs)
         except Expired:
-            self._fail(CallTimedOut(wording(), self.deadline))
+            self._fail(CallTimedOut(wording(), seconds))
         except Ended:
             self._died(wording())
         except BadFrame as error:
@@ -208,6 +210,16 @@ class Conversation:
             self._violated(wording(), f"reply {reply.seq} where {request.seq} was due")
         self._submission_seconds += monotonic() - start
         return reply
+
+    def _seconds(self, request: wire.Request) -> float:
+        """How long the reply to a request may take: what it calls may have a deadline of its own.
+
+        Of an example, which may call several things, all calls count.
+        """
+        if not self.deadlines or not isinstance(request, wire.Call | wire.Example):
+            return self.deadline
+        called = [request.name] if isinstance(request, wire.Call) else names_called(request.source)
+        return min([self.deadline, *(self.deadlines.get(name, self.deadline) for name in called)])
 
     def _answer(self, asked: wire.Asked, link: Link) -> None:
         """Do what the submission asks of a part, and tell it what came of that."""

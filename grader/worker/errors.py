@@ -94,7 +94,8 @@ class ProtocolViolation(WorkerError):
 class LoadFailed(WorkerError):
     """The submission could not be loaded, or lacks a name that was asked for.
 
-    `type_name` is the exception's, where there was one; `line` is a line of the submission.
+    `type_name` is the exception's, where there was one; `line` is a line of the submission, and
+    `column`, from 1, where in it a syntax error is.
     """
 
     KINDS: Final = frozenset(get_args(LoadFailure))
@@ -106,6 +107,7 @@ class LoadFailed(WorkerError):
         line: int | None = None,
         type_name: str | None = None,
         call: str = "",
+        column: int | None = None,
     ) -> None:
         where = "" if line is None else f" (line {line})"
         super().__init__(f"{call}: {message}{where}" if call else f"{message}{where}")
@@ -114,3 +116,4 @@ class LoadFailed(WorkerError):
         self.line = line
         self.type_name = type_name
         self.call = call
+        self.column = column

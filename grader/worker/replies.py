@@ -19,7 +19,7 @@ def error_of(reply: object, call: str) -> WorkerError | None:
     """The error that a reply tells; None if it tells none."""
     if isinstance(reply, wire.NotLoaded) and reply.kind in LoadFailed.KINDS:
         kind = cast(LoadFailure, reply.kind)
-        return LoadFailed(kind, reply.message, reply.line, reply.type_name, call)
+        return LoadFailed(kind, reply.message, reply.line, reply.type_name, call, reply.column)
     if isinstance(reply, wire.Raised):
         bases, chain = tuple(reply.bases), tuple(reply.chain)
         error = OutOfMemory if "MemoryError" in (reply.type_name, *bases) else SubmissionRaised

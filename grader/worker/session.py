@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +44,15 @@ class Session:
     @deadline.setter
     def deadline(self, seconds: float) -> None:
         self._conversation.deadline = seconds
+
+    @property
+    def deadlines(self) -> Mapping[str, float]:
+        """Functions, classes and methods, by name, that have less time than `deadline`."""
+        return self._conversation.deadlines
+
+    @deadlines.setter
+    def deadlines(self, seconds: Mapping[str, float]) -> None:
+        self._conversation.deadlines = seconds
 
     def __enter__(self) -> Session:
         return self

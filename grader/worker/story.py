@@ -15,7 +15,17 @@ from grader.worker.record import Record
 from grader.worker.values import OBJECT, PART, RECORD, BadValue, Decoder
 
 _LONGEST_STORY = 1000
+_CALLED = re.compile(r"([^\W\d]\w*)\(")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+
+
+def names_called(text: str) -> list[str]:
+    """The names of what a call, or an example, calls.
+
+    >>> names_called("blocks = pool.get_new_blocks(3)"), names_called("BlockPool(8).usage")
+    (['get_new_blocks'], ['BlockPool'])
+    """
+    return _CALLED.findall(text)
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,19 @@ class CannotLoad(Exception):
     """A submission cannot be loaded, or has no such name."""
 
     def __init__(
-        self, kind: str, message: str, line: int | None = None, type_name: str | None = None
+        self,
+        kind: str,
+        message: str,
+        line: int | None = None,
+        type_name: str | None = None,
+        column: int | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.line = line
         self.type_name = type_name
+        self.column = column
 
 
 def load(name: str, path: str, source: bytes) -> ModuleType:
@@ -55,7 +61,9 @@ def _compiled(source: bytes, path: str) -> CodeType:
     try:
         return compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
-        raise CannotLoad("syntax", error.msg, error.lineno, type(error).__name__) from None
+        raise CannotLoad(
+            "syntax", error.msg, error.lineno, type(error).__name__, error.offset
+        ) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise CannotLoad("syntax", str(error), None, type(error).__name__) from None
 

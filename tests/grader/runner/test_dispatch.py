@@ -8,8 +8,8 @@ import pytest
 from grader.lessons import Lesson
 from grader.runner.dispatch import (
     DEADLINE,
-    PATIENCE,
-    SHORT_DEADLINE,
+    DEADLINE_AGAIN,
+    DEADLINE_OF_OTHERS,
     Dispatch,
     NotLoaded,
     SeatFailed,
@@ -92,15 +92,18 @@ def test_a_seat_that_dies_or_breaks_is_the_graders_own_failure() -> None:
     assert caught.value.detail == "Traceback"
 
 
-def test_after_two_timeouts_a_call_gets_less_time() -> None:
+def test_a_call_that_never_came_back_is_not_waited_for_as_long_again() -> None:
     def never_ends(order: Order) -> Done:
         failed = result(tasks[order.number].name, "failed", order.deadline)
-        failure = TimedOut(call="f()", seconds=order.deadline)
+        failure = TimedOut(call="x = pool.f(1)", seconds=order.deadlines.get("f", order.deadline))
         return Done(order.number, check=msgspec.structs.replace(failed, failure=failure))
 
     tasks: list[Task] = [Check(name) for name in "abcd"]
     told: list[tuple[int, int]] = []
     done = Dispatch(tasks, lambda *progress: told.append(progress)).run([seat(never_ends)])
-    deadlines = sorted((one.check.seconds for one in done if one.check), reverse=True)
-    assert deadlines == [DEADLINE] * PATIENCE + [SHORT_DEADLINE] * (len(tasks) - PATIENCE)
+    late = [one.check.failure for one in done if one.check]
+    waited = sorted((one.seconds for one in late if isinstance(one, TimedOut)), reverse=True)
+    assert waited == [DEADLINE] + [DEADLINE_AGAIN] * (len(tasks) - 1)
+    others = sorted((one.check.seconds for one in done if one.check), reverse=True)
+    assert others == [DEADLINE] + [DEADLINE_OF_OTHERS] * (len(tasks) - 1)
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
