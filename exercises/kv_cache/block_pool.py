@@ -44,6 +44,7 @@ class FreeKVCacheBlockQueue:
         self._next: dict[int, int] = {}
         self._prev: dict[int, int] = {}
         self._link(HEAD, TAIL)
+        # Without append_n there is no queue, and no pool, to try anything on: write it first.
         self.append_n(block_ids)
 
     def _link(self, before: int, after: int) -> None:
