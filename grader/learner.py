@@ -46,8 +46,8 @@ class Learner:
 
         return next_lesson(standings(self.course, self.progress, self.places), lesson.path)
 
-    def next_hint(self, lesson: Lesson) -> tuple[list[str], int]:
-        """All hints of a lesson, and how many of them are shown now, counting the new one.
+    def hints(self, lesson: Lesson) -> tuple[list[str], int]:
+        """All hints of a lesson, and how many of them were shown so far.
 
         Raises:
             NoHints: the lesson has none.
@@ -55,6 +55,11 @@ class Learner:
         hints = read_hints(Files(lesson.path).hints)
         if not hints:
             raise NoHints(lesson.path)
+        return hints, min(self.progress.of(lesson.path).hints_shown, len(hints))
+
+    def next_hint(self, lesson: Lesson) -> tuple[list[str], int]:
+        """The same with one hint more, if there is one, which counts as shown from now on."""
+        hints, _ = self.hints(lesson)
         with self.progress.change(lesson.path) as record:
             record.hints_shown = min(record.hints_shown + 1, len(hints))
         return hints, record.hints_shown

@@ -1,10 +1,14 @@
 """The files of a lesson, and finding a lesson by its name."""
 
 import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_ENGINE = re.compile(
+    r"vllmlings engine (?P<mine>--mine )?(?:exercises/workloads/)?(?P<name>\w+)(?:\.yaml)?"
+)
 
 
 class UnknownLesson(Exception):
@@ -47,6 +51,19 @@ class Lesson:
     @property
     def parts(self) -> Path:
         return self.root / "grader" / "parts" / f"{self.name}.py"
+
+    @property
+    def workload(self) -> str | None:
+        """The workload of which the text says that the engine can run on this part.
+
+        >>> Lesson("kv_cache/block_pool").workload
+        'free_list'
+        """
+        if not self.parts.is_file() or not self.text.is_file():
+            return None
+        found = list(_ENGINE.finditer(self.text.read_text(encoding="utf-8")))
+        chosen = next((one for one in found if one["mine"]), next(iter(found), None))
+        return chosen["name"] if chosen else None
 
 
 def names(root: Path = ROOT) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from typing import Any
 
 from grader.handing import handed_in_as
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
-from grader.places import shown
-from grader.standing import standings
+from grader.standing import Standing, standings
 from grader.worker import Handle, Part, Worker, WorkerError
 from manifest.course import Lesson
 from reference.engine import Parts, run_workload
@@ -21,14 +21,24 @@ DEADLINE = 5.0
 
 
 class NoParts(Exception):
-    """No lesson that plugs into the engine has passed."""
+    """No lesson that plugs into the engine has passed as it is now.
 
-    def __init__(self, possible: list[str]) -> None:
-        super().__init__(
-            "--mine: none of your parts has passed yet; the engine can run on "
-            + ", ".join(possible)
-        )
-        self.possible = possible
+    `edited` are those that had passed and were edited since, `first` is where to begin.
+    """
+
+    def __init__(self, edited: list[Lesson], first: Lesson) -> None:
+        if edited:
+            names = ", ".join(lesson.path for lesson in edited)
+            were = "was" if len(edited) == 1 else "were"
+            again = f"vllmlings grade {edited[0].name}"
+            message = f"{names} {were} edited since passing; check again: {again}"
+        else:
+            message = (
+                f"none of your parts has passed yet; {first.path} is the first that the engine "
+                f"can run on: vllmlings watch {first.name}"
+            )
+        super().__init__(f"--mine: {message}")
+        self.edited, self.first = edited, first
 
 
 class PartFailed(Exception):
@@ -39,14 +49,22 @@ class PartFailed(Exception):
         self.parts, self.cause = parts, cause
 
 
-def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, list[str]]:
-    """The trace of a workload on the learner's parts, and the names of those parts.
+@dataclass(frozen=True)
+class OwnParts:
+    """The parts that the engine runs on, and those left out, as they were edited since passing."""
+
+    passed: list[str]
+    edited: list[str]
+
+
+def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, OwnParts]:
+    """The trace of a workload on the learner's parts, and which parts those are.
 
     Raises:
         NoParts: there is none to run on.
         PartFailed: one of them raised, hung or died.
     """
-    lessons = _passed_parts(learner)
+    lessons, edited = _passed_and_edited(learner)
     names = [lesson.path for lesson in lessons]
     try:
         with (
@@ -58,23 +76,20 @@ def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, list[
             for lesson in lessons:
                 loaded = session.load(learner.places.exercise(lesson.path), lesson.name)
                 parts = _install(lesson, parts, loaded)
-            return run_workload(workload, parts), names
+            own = OwnParts(names, [lesson.path for lesson in edited])
+            return run_workload(workload, parts), own
     except WorkerError as error:
         raise PartFailed(names, str(error)) from error
 
 
-def _passed_parts(learner: Learner) -> list[Lesson]:
+def _passed_and_edited(learner: Learner) -> tuple[list[Lesson], list[Lesson]]:
     all_standings = standings(learner.course, learner.progress, learner.places)
     pluggable = [s for s in all_standings if Files(s.lesson.path).parts.is_file()]
     passed = [s.lesson for s in pluggable if s.passed]
+    edited = [s.lesson for s in pluggable if s.standing is Standing.PENDING]
     if not passed:
-        raise NoParts(
-            [
-                f"{s.lesson.path} ({shown(learner.places.exercise(s.lesson.path))})"
-                for s in pluggable
-            ]
-        )
-    return passed
+        raise NoParts(edited, pluggable[0].lesson)
+    return passed, edited
 
 
 def _install(lesson: Lesson, parts: Parts, loaded: Any) -> Parts:

@@ -18,10 +18,11 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 def single_keys() -> Iterator[int | None]:
     """Keys reach us one by one and unseen while the block runs; gives the descriptor to read.
 
-    None when stdin is no terminal. Ctrl-C still interrupts. The terminal is restored when the
-    block ends, by whatever way: an error, Ctrl-C, SIGTERM, SIGHUP, and while it is suspended.
+    None when stdin is no terminal, or when this program runs in the background of one: it would be
+    stopped if it read from it. Ctrl-C still interrupts. The terminal is restored when the block
+    ends, by whatever way: an error, Ctrl-C, SIGTERM, SIGHUP, and while it is suspended.
     """
-    descriptor = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else None
+    descriptor = _own_terminal()
     if descriptor is None:
         with _ending_signals_raise():
             yield None
@@ -40,8 +41,21 @@ def single_keys() -> Iterator[int | None]:
             tty.setcbreak(descriptor)
             yield descriptor
     finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        if _own_terminal() is not None:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
         signal.signal(signal.SIGTSTP, suspend_before)
+
+
+def _own_terminal() -> int | None:
+    """The descriptor of stdin, if that is a terminal and this program is in its foreground."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return None
+    descriptor = sys.stdin.fileno()
+    try:
+        foreground = os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:  # the terminal is not the one that controls this program: nobody stops it
+        foreground = True
+    return descriptor if foreground else None
 
 
 def read_keys(descriptor: int) -> str:

@@ -9,10 +9,13 @@ from rich.text import Text
 
 from grader.grading import remember
 from grader.learner import Learner, NoHints
+from grader.lessons import Lesson as Files
 from grader.progress import digest
 from grader.report.console import make_console, show
 from grader.report.course import course_list
 from grader.report.hints import hint_page
+from grader.report.next_steps import after_a_save
+from grader.report.stories import MOST_TOLD
 from grader.report.verdict import verdict_page
 from grader.report.waiting import waiting
 from grader.runner import WarmGrader
@@ -21,6 +24,8 @@ from grader.verdict import Verdict
 from grader.watching import Events, HungUp, Key, Saved
 from manifest.course import Lesson
 
+# What it checks, above a verdict; the keys under it, with a blank line and the cursor's own.
+LINES_AROUND = 4
 CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 KEYS = (("n", "next"), ("h", "hint"), ("l", "list"), ("r", "run again"), ("q", "quit"))
 
@@ -73,8 +78,22 @@ class WatchSession:
         with waiting(f"Checking {self._lesson.name}") as progress:
             self._verdict = warm.grade(exercise, progress.advance)
         remember(self._learner.progress, self._verdict, content)
-        show(verdict_page(self._verdict, exercise, make_console().width, what_next=False))
+        show(self._page(self._verdict))
         self._show_keys()
+
+    def _page(self, verdict: Verdict) -> RenderableType:
+        """The verdict with as many stories as the terminal has room for, one at least."""
+        console = make_console()
+        exercise = self._learner.places.exercise(self._lesson.path)
+        following = self._learner.lesson_after(self._lesson)
+        workload = Files(self._lesson.path).workload
+        then = after_a_save(verdict, self._lesson, following, workload)
+        room = console.height - LINES_AROUND if sys.stdout.isatty() else None
+        for told in range(MOST_TOLD, 0, -1):
+            page = verdict_page(verdict, exercise, console.width, told=told, then=then)
+            if room is None or len(console.render_lines(page)) <= room:
+                break
+        return page
 
     def _following(self) -> Lesson | None:
         """The lesson to go on with, after a pass; otherwise says why there is none."""
@@ -88,7 +107,8 @@ class WatchSession:
 
     def _hint(self) -> None:
         try:
-            page: RenderableType = hint_page(self._lesson, *self._learner.next_hint(self._lesson))
+            hints, shown = self._learner.next_hint(self._lesson)
+            page: RenderableType = hint_page(self._lesson, hints, shown, key="h")
         except NoHints as error:
             page = Text(str(error))
         self._show(page)
@@ -110,7 +130,7 @@ class WatchSession:
                 line.append(f" {key} ", style="reverse").append(f" {what}   ")
             show(line)
         else:
-            self._say("Waiting for the next save; Ctrl-C ends.")
+            self._say("Waiting for the next save; Ctrl-C ends. (Keys need a foreground terminal.)")
         sys.stdout.flush()
 
     @staticmethod

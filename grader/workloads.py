@@ -18,6 +18,20 @@ def read_workload(path: Path) -> Workload:
     return parse_workload(read_yaml(path), path.name)
 
 
+def headline(path: Path) -> str:
+    """What a workload is about: the comment that its file begins with.
+
+    >>> headline(Path("exercises/workloads/first_steps.yaml"))
+    'Three requests in a small pool: a prompt cut into chunks, a prefix found again, a preemption.'
+    """
+    comment: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        comment.append(line.lstrip("# "))
+    return " ".join(comment)
+
+
 def read_yaml(path: Path) -> object:
     """The plain data in a YAML file, in which no mapping may have a key twice.
 

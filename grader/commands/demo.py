@@ -15,7 +15,8 @@ from manifest.course import Lesson
 LESSON_PATH = "kv_cache/block_pool"
 WORKLOAD = "first_steps"
 
-# The line of the solution that is wrong in the half-right one, and what stands there instead.
+# The line of the solution that is wrong in the half-right one, and what stands there instead;
+# neither is shown, since the exercise is the learner's to solve.
 RIGHT = "            self._ref_cnt[block_id] += 1\n"
 WRONG = "                self._ref_cnt[block_id] += 1\n"
 
@@ -32,11 +33,11 @@ def command(ctx: click.Context) -> None:
     solution = Files(LESSON_PATH).solution.read_text(encoding="utf-8")
     show(first_step())
     half_right_fails = not _graded(lesson, half_right(solution))
-    show(second_step(RIGHT, WRONG))
+    show(second_step())
     right_passes = _graded(lesson, solution)
     show(third_step(WORKLOAD))
     _run_engine(learner)
-    show(closing())
+    show(closing(lesson, _next(learner)))
     ctx.exit(0 if half_right_fails and right_passes else 1)
 
 
@@ -45,6 +46,13 @@ def half_right(solution: str) -> str:
     if solution.count(RIGHT) != 1:
         raise ValueError(f"solutions/{LESSON_PATH}.py: the line to spoil is not there once")
     return solution.replace(RIGHT, WRONG)
+
+
+def _next(learner: Learner) -> Lesson | None:
+    """The lesson that bare `vllmlings` names."""
+    from grader.standing import next_lesson, standings
+
+    return next_lesson(standings(learner.course, learner.progress, learner.places))
 
 
 def _graded(lesson: Lesson, source: str) -> bool:
@@ -60,7 +68,7 @@ def _graded(lesson: Lesson, source: str) -> bool:
             from grader.runner import grade
 
             verdict = grade(lesson.path, submission, tell=progress.advance)
-    show(verdict_page(verdict, submission, make_console().width, what_next=False))
+    show(verdict_page(verdict, submission, make_console().width))
     return verdict.status == "passed"
 
 
@@ -71,4 +79,4 @@ def _run_engine(learner: Learner) -> None:
 
     workload = read_workload(learner.places.workloads / f"{WORKLOAD}.yaml")
     trace = run_workload(workload)
-    show(engine_page(workload, trace, [], make_console().width, len(trace.steps)))
+    show(engine_page(workload, trace, None, make_console().width, len(trace.steps)))

@@ -38,4 +38,5 @@ def command(lesson: Lesson, reveal: bool, side_by_side: bool) -> None:
     elif side_by_side:
         show(in_two_columns(yours, solution, make_console().width))
     else:
-        show(unified(yours, solution, shown(exercise), f"solutions/{lesson.path}.py"))
+        theirs = f"solutions/{lesson.path}.py"
+        show(unified(yours, solution, shown(exercise), theirs, make_console().width))

@@ -12,6 +12,7 @@ import click
 from grader.learner import Learner
 
 if TYPE_CHECKING:
+    from grader.my_engine import OwnParts
     from reference.trace import Trace
     from reference.workload import Workload
 
@@ -19,25 +20,29 @@ STEPS = 60
 
 
 @click.command("engine")
-@click.argument("workload")
+@click.argument("workload", required=False)
 @click.option("--mine", is_flag=True, help="Run on your own parts, those that have passed.")
 @click.option("--json", "as_json", is_flag=True, help="The trace as JSON.")
 @click.option("--steps", default=STEPS, type=click.IntRange(1), help="Show so many steps at most.")
-def command(workload: str, mine: bool, as_json: bool, steps: int) -> None:
+def command(workload: str | None, mine: bool, as_json: bool, steps: int) -> None:
     """Run the engine on WORKLOAD and show its steps and its block pool.
 
-    WORKLOAD is a YAML file, or the name of one in exercises/workloads.
+    WORKLOAD is a YAML file, or the name of one in exercises/workloads; without it, those are
+    listed.
     """
     from grader.workloads import read_workload
     from reference.workload import WorkloadError
 
     learner = Learner()
+    if workload is None:
+        _list(learner)
+        return
     path = _workload_file(learner, workload)
     try:
         chosen = read_workload(path)
     except WorkloadError as error:
         raise click.UsageError(str(error)) from error
-    trace, parts = _run_mine(learner, chosen) if mine else (_run(chosen), [])
+    trace, parts = _run_mine(learner, chosen) if mine else (_run(chosen), None)
     if as_json:
         click.echo(json.dumps(trace.to_dict(), indent=1))
         return
@@ -45,6 +50,15 @@ def command(workload: str, mine: bool, as_json: bool, steps: int) -> None:
     from grader.report.engine import engine_page
 
     show(engine_page(chosen, trace, parts, make_console().width, steps))
+
+
+def _list(learner: Learner) -> None:
+    from grader.report.console import show
+    from grader.report.workloads import workload_list
+    from grader.workloads import headline
+
+    files = sorted(learner.places.workloads.glob("*.yaml"))
+    show(workload_list([(file.stem, headline(file)) for file in files]))
 
 
 def _run(workload: Workload) -> Trace:
@@ -55,7 +69,7 @@ def _run(workload: Workload) -> Trace:
         return run_workload(workload)
 
 
-def _run_mine(learner: Learner, workload: Workload) -> tuple[Trace, list[str]]:
+def _run_mine(learner: Learner, workload: Workload) -> tuple[Trace, OwnParts]:
     from grader.my_engine import NoParts, PartFailed, run_on_own_parts
     from grader.report.waiting import waiting
 
@@ -79,5 +93,5 @@ def _workload_file(learner: Learner, name: str) -> Path:
         return named
     known = sorted(file.stem for file in folder.glob("*.yaml"))
     near = difflib.get_close_matches(path.stem, known, n=1)
-    guess = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    guess = f"did you mean {near[0]}?" if near else "vllmlings engine lists those there are"
     raise click.UsageError(f"{name}: no such workload; {guess}")

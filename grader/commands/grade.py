@@ -9,6 +9,7 @@ import click
 from grader.commands.common import lessons_named
 from grader.grading import grade_lesson
 from grader.learner import Learner
+from grader.lessons import Lesson as Files
 from manifest.course import Lesson
 
 
@@ -22,7 +23,7 @@ from manifest.course import Lesson
 )
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON; a list of several.")
 @click.option("--fresh", is_flag=True, help="Grade anew, whatever verdict is remembered.")
-@click.option("--full", is_flag=True, help="Tell every failed check's whole story.")
+@click.option("--full", is_flag=True, help="List every check; tell each failed one's whole story.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -68,6 +69,7 @@ def _page(
     with waiting(f"Checking {lesson.name}") as progress:
         verdict = grade_lesson(learner, lesson, submission, fresh, progress.advance)
     from grader.report.console import make_console, show
+    from grader.report.next_steps import after_grading
     from grader.report.verdict import verdict_page
 
     following = learner.lesson_after(lesson) if verdict.status == "passed" else None
@@ -77,7 +79,7 @@ def _page(
             submission or learner.places.exercise(lesson.path),
             make_console().width,
             full,
-            following.name if following else None,
+            then=after_grading(verdict, lesson, following, Files(lesson.path).workload),
         )
     )
     return verdict.status == "passed"

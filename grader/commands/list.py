@@ -9,7 +9,7 @@ from grader.learner import Learner
 
 @click.command("list")
 @click.argument("topic", required=False)
-@click.option("--all", "everything", is_flag=True, help="A line for each lesson still to come.")
+@click.option("--all", "everything", is_flag=True, help="With every lesson that is still to come.")
 def command(topic: str | None, everything: bool) -> None:
     """All topics and lessons, and how far you are; with a TOPIC, that one in full."""
     from grader.report.console import show

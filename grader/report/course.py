@@ -51,10 +51,13 @@ def status(standings: list[LessonStanding], places: Places) -> RenderableType:
 def course_list(
     topics: tuple[Topic, ...], standings: list[LessonStanding], everything: bool
 ) -> RenderableType:
-    """Each topic with its lessons; those still to come in one line unless `everything`."""
+    """Each topic with its lessons; unless `everything`, what is still to come is only counted."""
     by_path = {one.lesson.path: one for one in standings}
+    to_come = [topic for topic in topics if not topic.written and not everything]
     parts: list[RenderableType] = []
     for topic in topics:
+        if topic in to_come:
+            continue
         parts += [
             Text(),
             Text.assemble((topic.title, "head"), "  ", (topic.name, "name")),
@@ -64,12 +67,25 @@ def course_list(
         lines = [one for one in ones if everything or one.lesson.written]
         if lines:
             parts.append(_lessons(lines))
-        rest = [one.lesson.name for one in ones if one not in lines]
-        if rest:
-            mark = MARKS[Standing.TO_COME]
-            text = Text(f"{mark.symbol} to come: {', '.join(rest)}", style=mark.style)
-            parts.append(Padding(text, (0, 0, 0, 2), expand=False))
+        if rest := len(ones) - len(lines):
+            parts.append(Padding(_to_come(f"{rest} more to come"), (0, 0, 0, 2), expand=False))
+    if to_come:
+        parts += [Text(), _topics_to_come(to_come)]
+        parts.append(commands(("vllmlings list --all", "every lesson")))
     return Group(*parts[1:])
+
+
+def _topics_to_come(topics: list[Topic]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for topic in topics:
+        count = _to_come(f"{counted(len(topic.lessons), 'lesson')} to come")
+        table.add_row(Text(topic.title, style="head"), Text(topic.name, style="name"), count)
+    return table
+
+
+def _to_come(words: str) -> Text:
+    mark = MARKS[Standing.TO_COME]
+    return Text(f"{mark.symbol} {words}", style=mark.style)
 
 
 def _lessons(lines: list[LessonStanding]) -> RenderableType:

@@ -7,6 +7,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from grader.report.words import commands
+from manifest.course import Lesson
 
 
 def first_step() -> RenderableType:
@@ -21,18 +22,13 @@ def first_step() -> RenderableType:
     )
 
 
-def second_step(right: str, wrong: str) -> RenderableType:
-    """Before the right one is graded."""
-    return Group(
-        _step(
-            2,
-            "The same exercise, put right",
-            "The story's last line leads to touch(): a block that a second request starts to "
-            "use must get a second user, even though it was in use already.",
-        ),
-        Text(f"-{wrong.rstrip()}", style="bad"),
-        Text(f"+{right.rstrip()}", style="good"),
-        Text(),
+def second_step() -> RenderableType:
+    """Before the right one is graded. How it was put right is not told: it is an exercise."""
+    return _step(
+        2,
+        "The same exercise, put right",
+        "The story names the call that went wrong and the place in the text where its rule "
+        "stands. With the rule read and one line changed, the same suite says:",
     )
 
 
@@ -47,17 +43,27 @@ def third_step(workload: str) -> RenderableType:
     )
 
 
-def closing() -> RenderableType:
-    """What to type now."""
+def closing(seen: Lesson, following: Lesson | None) -> RenderableType:
+    """What to type now; `following` is the lesson that bare `vllmlings` names, if one is left."""
+    lines = [
+        ("vllmlings", "where you are and what is next"),
+        ("vllmlings list", "the whole course"),
+    ]
+    words = "Every lesson that is written so far has passed."
+    if following is not None:
+        lines += [
+            (f"vllmlings read {following.name}", "the text of the lesson that is next"),
+            (f"vllmlings watch {following.name}", "checks your exercise each time you save it"),
+        ]
+        words = f"Your next lesson is {following.path}."
+        if following.path != seen.path:
+            words += f" {seen.path}, just seen, has its own place in the course's order."
     return Group(
         Text(),
         Rule(Text("Your turn", style="head"), align="left", style="quiet"),
-        commands(
-            ("vllmlings", "where you are and what is next"),
-            ("vllmlings list", "the whole course"),
-            ("vllmlings read block_pool", "the lesson that you have just seen graded"),
-            ("vllmlings watch block_pool", "checks your exercise each time you save it"),
-        ),
+        Text(words),
+        Text(),
+        commands(*lines),
     )
 
 

@@ -15,16 +15,33 @@ CONTEXT = 2
 _STYLES = {"+": "good", "-": "bad", "@": "name", " ": "default"}
 
 
-def unified(yours: str, theirs: str, your_name: str, their_name: str) -> Text:
-    """`-` your lines, `+` the solution's, with a little of what is the same around them."""
+def unified(yours: str, theirs: str, your_name: str, their_name: str, width: int) -> Text:
+    """`-` your lines, `+` the solution's, with a little of what is the same around them.
+
+    A line longer than `width` goes on under its own sign, after a `↪`.
+    """
     text = Text(no_wrap=True, overflow="fold")
     text.append(f"- {your_name} (yours)\n", style="bad")
     text.append(f"+ {their_name}\n", style="good")
     lines = difflib.unified_diff(yours.splitlines(), theirs.splitlines(), n=CONTEXT, lineterm="")
     for line in list(lines)[2:]:
-        text.append(f"{harmless(line)}\n", style=_STYLES[line[0]])
+        for part in _folded(harmless(line.expandtabs()), width):
+            text.append(f"{part}\n", style=_STYLES[line[0]])
     text.rstrip()
     return text
+
+
+def _folded(line: str, width: int) -> Iterator[str]:
+    """The line in parts that fit; each behind the first begins with the sign and a `↪`.
+
+    >>> list(_folded("+ab = cd", 6))
+    ['+ab = ', '+ ↪ cd']
+    """
+    yield line[:width]
+    mark = f"{line[:1]} ↪ "
+    room = width - len(mark)
+    for start in range(width, len(line), room):
+        yield mark + line[start : start + room]
 
 
 def side_by_side(yours: str, theirs: str, width: int) -> RenderableType:

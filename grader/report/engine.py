@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from grader.report.kv_events import event_lines
 from grader.report.pool import pool_legend, pool_strips
 from grader.report.steps import legend, step_panels
-from grader.report.words import counted
+from grader.report.words import counted, listed
 from reference.config import EngineConfig
 from reference.trace import Trace
 from reference.workload import Workload
 
+if TYPE_CHECKING:
+    from grader.my_engine import OwnParts
+
 
 def engine_page(
-    workload: Workload, trace: Trace, mine: list[str], width: int, limit: int
+    workload: Workload, trace: Trace, mine: OwnParts | None, width: int, limit: int
 ) -> RenderableType:
     """The whole page; `mine` names the parts that are the learner's own."""
     parts: list[RenderableType] = [_head(workload, trace, mine), Text(), legend(width)]
@@ -28,11 +33,14 @@ def engine_page(
         parts.append(Text(left_out, style="quiet"))
     parts += [Text(), Text("The block pool after each step", style="head"), pool_legend(workload)]
     parts += pool_strips(workload, trace, limit)
+    if workload.engine.enable_kv_cache_events:
+        parts += [Text(), Text("What the prefix cache told in each step", style="head")]
+        parts += event_lines(trace, limit)
     parts += [Text(), *_requests(workload, trace)]
     return Group(*parts)
 
 
-def _head(workload: Workload, trace: Trace, mine: list[str]) -> Text:
+def _head(workload: Workload, trace: Trace, mine: OwnParts | None) -> Text:
     engine = workload.engine
     text = Text.assemble(
         (workload.name, "bold cyan"),
@@ -53,7 +61,12 @@ def _head(workload: Workload, trace: Trace, mine: list[str]) -> Text:
     if engine.num_speculative_tokens:
         text.append(f"\n{counted(engine.num_speculative_tokens, 'draft')} a decode", "quiet")
     if mine:
-        text.append(f"\nrunning on your own {', '.join(mine)}", style="good")
+        text.append(f"\nrunning on your own {listed(mine.passed)}", style="good")
+        if mine.edited:
+            were = "was" if len(mine.edited) == 1 else "were"
+            text.append(
+                f"\nwithout {listed(mine.edited)}, which {were} edited since passing", "wait"
+            )
     return text
 
 

@@ -1,4 +1,4 @@
-"""A hint as it is shown: the newest step, and what the earlier ones were called."""
+"""Hints as they are shown: the newest one, or all so far."""
 
 from __future__ import annotations
 
@@ -10,26 +10,42 @@ from grader.report.words import commands
 from manifest.course import Lesson
 
 
-def hint_page(lesson: Lesson, hints: list[str], shown: int) -> RenderableType:
-    """The hint numbered `shown` (from 1) of a lesson's hints."""
-    heading, _, body = hints[shown - 1].partition("\n")
-    title = heading.removeprefix("## ")
-    parts: list[RenderableType] = [
-        Text.assemble(
-            (f"Hint {shown} of {len(hints)}", "head"), f"  {title}  ", (lesson.path, "name")
-        ),
-        Text(),
-        markdown(body.strip()),
-        Text(),
-    ]
+def hint_page(
+    lesson: Lesson, hints: list[str], shown: int, key: str | None = None
+) -> RenderableType:
+    """The hint numbered `shown` (from 1) of a lesson's hints, and how to get others.
+
+    `key` is what to press for the next one, where there are keys.
+    """
+    parts = [_hint(lesson, hints, shown), Text()]
+    lines = []
     if shown < len(hints):
-        parts.append(commands((f"vllmlings hint {lesson.name}", "one step further")))
+        lines.append((key or f"vllmlings hint {lesson.name}", "one step further"))
     else:
-        parts += [
-            Text("That was the last hint.", style="quiet"),
-            commands(
-                (f"vllmlings solution {lesson.name} --reveal", "the solution"),
-                (f"vllmlings hint {lesson.name} --reset", "the first hint again"),
-            ),
-        ]
-    return Group(*parts)
+        parts.append(Text("That was the last hint.", style="quiet"))
+        lines.append((f"vllmlings solution {lesson.name} --reveal", "the solution"))
+    if shown > 1:
+        lines.append((f"vllmlings hint {lesson.name} --all", "those shown so far"))
+    return Group(*parts, commands(*lines))
+
+
+def hints_so_far(lesson: Lesson, hints: list[str], shown: int) -> RenderableType:
+    """The hints up to the one numbered `shown`, none of them new."""
+    command = f"vllmlings hint {lesson.name}"
+    if not shown:
+        return Group(Text("No hint was shown yet."), commands((command, "the first one")))
+    parts: list[RenderableType] = []
+    for number in range(1, shown + 1):
+        parts += [_hint(lesson, hints, number), Text()]
+    if shown < len(hints):
+        return Group(*parts, commands((command, "one step further")))
+    return Group(*parts, Text("These are all hints.", style="quiet"))
+
+
+def _hint(lesson: Lesson, hints: list[str], number: int) -> RenderableType:
+    heading, _, body = hints[number - 1].partition("\n")
+    title = heading.removeprefix("## ")
+    head = Text.assemble(
+        (f"Hint {number} of {len(hints)}", "head"), f"  {title}  ", (lesson.path, "name")
+    )
+    return Group(head, Text(), markdown(body.strip()))

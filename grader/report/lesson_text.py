@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_CITATION = re.compile(r"\[(?P<label>[^\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)")
+# A label in backticks may hold brackets.
+_CITATION = re.compile(
+    r"\[(?P<label>`[^`]+`|[^\[\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)"
+)
 _DETAILS = re.compile(r"<details>\s*<summary>(?P<question>.*?)</summary>(?P<answer>.*)", re.DOTALL)
 
 

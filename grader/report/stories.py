@@ -13,7 +13,8 @@ from rich.text import Text
 from grader.report.failure import tell
 from grader.verdict import AnyFailure, Died, NotImplementedYet, OutOfMemory, TimedOut, Verdict
 
-CHECKS_TOLD = 2
+# An example, which is read fast, and two checks.
+MOST_TOLD = 3
 # One of these stands for all of its kind: every check meets the same endless loop.
 _ALIKE = (TimedOut, Died, OutOfMemory)
 
@@ -28,10 +29,13 @@ class _Failed:
     rule: str | None = None
 
 
-def stories(verdict: Verdict, width: int, full: bool) -> Iterator[RenderableType]:
-    """What failed, under a line for each; all of it if `full`, else what to look at first."""
+def stories(verdict: Verdict, width: int, full: bool, told: int) -> Iterator[RenderableType]:
+    """What failed, under a line for each; all of it if `full`, else what to look at first.
+
+    At most `told` stories then, and no more than `MOST_TOLD`.
+    """
     failed = [*_examples(verdict), *_checks(verdict)]
-    chosen = failed if full else _first_to_read(failed)
+    chosen = failed if full else _first_to_read(failed)[:told]
     for one in chosen:
         yield Text()
         yield Rule(Text.assemble(("✗ ", "bad"), one.label), align="left", style="quiet")
@@ -52,16 +56,25 @@ def _first_to_read(failed: list[_Failed]) -> list[_Failed]:
     distinct = list(_without_the_alike(failed))
     examples = [one for one in distinct if one.rule is None]
     checks = [one for one in distinct if one.rule is not None]
-    return [*examples[:1], *checks[:CHECKS_TOLD]]
+    return [*examples[:1], *checks[: MOST_TOLD - 1]]
 
 
 def _without_the_alike(failed: Iterable[_Failed]) -> Iterator[_Failed]:
     told: set[type] = set()
+    failed = list(failed)
+    # Of the calls that never came back, tell of the one that was waited for longest.
+    longest = max((_waited(one) for one in failed), default=0.0)
     for one in failed:
+        if _waited(one) < longest and isinstance(one.failure, TimedOut):
+            continue
         kind = type(one.failure)
         if kind not in told or kind not in _ALIKE:
             yield one
         told.add(kind)
+
+
+def _waited(one: _Failed) -> float:
+    return one.failure.seconds if isinstance(one.failure, TimedOut) else 0.0
 
 
 def _examples(verdict: Verdict) -> Iterator[_Failed]:

@@ -1,4 +1,4 @@
-"""A verdict as a page: examples, checks with their points, stories, what to type next."""
+"""A verdict as a page: examples, checks with their points, stories, what to do next."""
 
 from __future__ import annotations
 
@@ -7,25 +7,16 @@ from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from grader.places import shown
+from grader.report.check_list import STYLES, SYMBOLS, check_list
 from grader.report.console import harmless
-from grader.report.failure import in_one_line
-from grader.report.stories import stories
-from grader.report.words import commands, counted, listed
-from grader.verdict import (
-    CheckResult,
-    ExampleResult,
-    GraderError,
-    LoadError,
-    Verdict,
-)
+from grader.report.stories import MOST_TOLD, stories
+from grader.report.words import counted
+from grader.verdict import ExampleResult, GraderError, LoadError, Verdict
 
 PRINTED_LINES = 8
-SYMBOLS = {"passed": "✓", "failed": "✗", "blocked": "○", "error": "!"}
-STYLES = {"passed": "good", "failed": "bad", "blocked": "wait", "error": "bad"}
 
 
 def verdict_page(
@@ -33,32 +24,59 @@ def verdict_page(
     submission: Path,
     width: int,
     full: bool = False,
-    following: str | None = None,
-    what_next: bool = True,
+    told: int = MOST_TOLD,
+    then: RenderableType | None = None,
 ) -> RenderableType:
-    """The whole page; `following` is the lesson to go on with after a pass."""
+    """The whole page, which ends with what to do `then`.
+
+    Of what failed, `told` stories are told, and all of them, with every check, if `full`.
+    """
     parts: list[RenderableType] = []
-    name = verdict.lesson.split("/")[-1]
     if verdict.status == "not_started":
         parts.append(Text(f"○ not started: {shown(submission)} is still the stub."))
     elif isinstance(verdict.error, LoadError):
-        parts += _load_error(verdict.error)
+        parts += _load_error(verdict.error, width)
     elif isinstance(verdict.error, GraderError):
         parts += _grader_error(verdict.error)
     else:
-        parts += _results(verdict, width, full)
+        parts += _results(verdict, width, full, told)
     if verdict.printed.strip():
         parts += [Text(), _printed(verdict.printed, full)]
-    if what_next and (lines := _what_next(verdict, name, following)):
-        parts += [Text(), commands(*lines)]
+    if then is not None:
+        parts += [Text(), then]
     return Group(*parts)
 
 
-def _load_error(error: LoadError) -> Iterator[RenderableType]:
-    where = error.file if error.line is None else f"{error.file}:{error.line}"
-    yield Text.assemble(("✗ cannot be loaded  ", "bad"), (where, "name"))
+def _load_error(error: LoadError, width: int) -> Iterator[RenderableType]:
+    file = shown(Path(error.file))
+    where = file if error.line is None else f"{file}:{error.line}"
+    yield Text.assemble(("✗ cannot be loaded  ", "bad"), (where, "name"), overflow="fold")
+    if error.source.strip():
+        yield _source_line(error, width)
     for line in (error.cause, error.fix):
         yield Padding(Text(harmless(line)), (0, 0, 0, 2), expand=False)
+
+
+def _source_line(error: LoadError, width: int) -> Text:
+    """The line, with its number, and a `^` under the column if there is one.
+
+    Of a line too long, what is around the column is shown.
+    """
+    number = f"  {error.line} │ "
+    source = harmless(error.source.expandtabs(1).rstrip())
+    indent = len(source) - len(source.lstrip())
+    column = (error.column or 1) - 1 - indent
+    source = source.strip()
+    room = width - len(number)
+    if column >= room:
+        source = "…" + source[column - room // 2 :]
+        column = room // 2 + 1
+    line = source if len(source) <= room else f"{source[: room - 1]}…"
+    text = Text(no_wrap=True, overflow="crop").append(number, style="quiet").append(line)
+    if error.column is not None:
+        blank = " " * (len(number) - 2) + "│ " + " " * max(0, min(column, len(line)))
+        text.append(f"\n{blank}", style="quiet").append("^", style="bad")
+    return text
 
 
 def _grader_error(error: GraderError) -> Iterator[RenderableType]:
@@ -68,13 +86,12 @@ def _grader_error(error: GraderError) -> Iterator[RenderableType]:
         yield Padding(Text(harmless(error.detail.rstrip()), style="quiet"), (0, 0, 0, 4))
 
 
-def _results(verdict: Verdict, width: int, full: bool) -> Iterator[RenderableType]:
+def _results(verdict: Verdict, width: int, full: bool, told: int) -> Iterator[RenderableType]:
     if verdict.examples:
         yield _examples_line(verdict.examples)
-        yield Text()
     if verdict.checks:
-        yield _checks_table(verdict.checks)
-    yield from stories(verdict, width, full)
+        yield check_list(verdict.checks, full)
+    yield from stories(verdict, width, full, told)
     yield Text()
     yield _sum(verdict)
 
@@ -86,37 +103,6 @@ def _examples_line(examples: list[ExampleResult]) -> Text:
         (f"{SYMBOLS[outcome]} ", STYLES[outcome]),
         f"Examples of the docstrings: {passed} of {len(examples)} pass",
     )
-
-
-def _checks_table(checks: list[CheckResult]) -> RenderableType:
-    numbers = {check.name: number for number, check in enumerate(checks, start=1)}
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(ratio=1)
-    for number, check in enumerate(checks, start=1):
-        style = STYLES[check.outcome]
-        row = Text(check.title)
-        if note := _note(check, numbers):
-            row.append(f" ({note})", style="quiet")
-        table.add_row(
-            Text(SYMBOLS[check.outcome], style=style),
-            Text(str(number), style="quiet"),
-            Text(f"{check.earned}/{check.points}", style=style),
-            row,
-        )
-    return table
-
-
-def _note(check: CheckResult, numbers: dict[str, int]) -> str:
-    """What stands behind a check's title: why it did not run, or what became of it in short."""
-    if check.outcome == "blocked":
-        waited_for = [str(numbers.get(name, name)) for name in check.blocked_by]
-        return f"waits for {listed(waited_for)}"
-    if check.outcome == "error":
-        return "the check itself is broken"
-    return in_one_line(check.failure) if check.failure is not None else ""
 
 
 def _sum(verdict: Verdict) -> Text:
@@ -137,22 +123,3 @@ def _printed(printed: str, full: bool) -> RenderableType:
         Text(f"Your code printed{more}:", style="quiet"),
         Padding(Text("\n".join(lines[hidden:]), overflow="fold"), (0, 0, 0, 2), expand=False),
     )
-
-
-def _what_next(verdict: Verdict, name: str, following: str | None) -> list[tuple[str, str]]:
-    if verdict.status == "passed":
-        lines = [(f"vllmlings diff {name}", "your work beside the solution")]
-        if following is not None:
-            lines.append((f"vllmlings read {following}", "the next lesson"))
-        return lines
-    if verdict.status == "grader_error":
-        return []
-    if verdict.status == "not_started":
-        return [
-            (f"vllmlings read {name}", "the lesson's text"),
-            (f"vllmlings watch {name}", "checks the exercise each time you save it"),
-        ]
-    return [
-        (f"vllmlings hint {name}", "a hint, one step further each time"),
-        (f"vllmlings watch {name}", "checks the exercise each time you save it"),
-    ]

@@ -30,11 +30,11 @@ os.execv(sys.argv[1], sys.argv[1:])
 class Terminal:
     """Runs `command`; `press` types, `wait_for` reads until a text is on the screen."""
 
-    def __init__(self, command: list[str], env: dict[str, str]) -> None:
-        self._screen = pyte.Screen(COLUMNS, LINES)
+    def __init__(self, command: list[str], env: dict[str, str], lines: int = LINES) -> None:
+        self._screen = pyte.Screen(COLUMNS, lines)
         self._stream = pyte.ByteStream(self._screen)
         self._master, self._slave = pty.openpty()
-        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, COLUMNS, 0, 0))
         self.modes_before = self.modes()
         self.process = subprocess.Popen(
             [sys.executable, "-c", _TAKE_TERMINAL, *command],

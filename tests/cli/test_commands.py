@@ -84,11 +84,21 @@ def test_editing_a_finished_exercise_makes_it_pending(
     assert "◐ edited since it passed" in run("list", "kv_cache").out
 
 
-def test_the_list_has_every_lesson(run: Run) -> None:
+def test_the_list_has_every_written_lesson_and_counts_those_to_come(run: Run) -> None:
     page = run("list").out
-    assert "block_pool" in page
-    assert "hybrid_groups" in page
-    assert "rust_core_ffi" in page
+    assert [lesson.name for lesson in load().written if lesson.name not in page] == []
+    assert "rust_core_ffi" not in page
+    lines = page.splitlines()
+    for topic in load().topics:
+        if not topic.written:
+            line = next(line for line in lines if topic.name in line)
+            assert line.endswith(f"· {len(topic.lessons)} lessons to come")
+    assert "vllmlings list --all" in page
+
+
+def test_the_whole_list_has_every_lesson(run: Run) -> None:
+    page = run("list", "--all").out
+    assert [lesson.name for lesson in load() if lesson.name not in page] == []
 
 
 def test_no_line_is_wider_than_80_columns(run: Run) -> None:
@@ -128,6 +138,18 @@ def test_a_wrong_use_is_told_in_one_line(run: Run, args: list[str], message: str
 def test_each_hint_goes_one_step_further_and_the_last_one_stays(run: Run) -> None:
     titles = [run("hint", "block_pool").out.splitlines()[0] for _ in range(4)]
     assert [title[:11] for title in titles] == [f"Hint {n} of 3" for n in (1, 2, 3, 3)]
+
+
+def test_the_hints_shown_so_far_can_be_read_again(run: Run) -> None:
+    assert "No hint was shown yet" in run("hint", "block_pool", "--all").out
+    first = run("hint", "block_pool").out.splitlines()[0]
+    second = run("hint", "block_pool").out
+    assert "vllmlings hint block_pool --all" in second
+    for _ in range(2):  # reading them again shows no new one
+        page = run("hint", "block_pool", "--all").out
+        assert first in page
+        assert second.splitlines()[0] in page
+        assert "Hint 3 of 3" not in page
 
 
 def test_hints_can_begin_again(run: Run) -> None:
@@ -178,6 +200,18 @@ def test_the_diff_marks_lines_with_signs(run: Run) -> None:
     lines = run("diff", "block_pool", "--reveal").out.splitlines()
     assert any(line.startswith("-") and "NotImplementedError" in line for line in lines)
     assert any(line.startswith("+") for line in lines)
+
+
+def test_a_long_line_of_the_diff_goes_on_under_its_sign(run: Run, home: Path) -> None:
+    exercise = home / "exercises" / f"{BLOCK_POOL}.py"
+    text = exercise.read_text(encoding="utf-8")
+    exercise.write_text(f"{text}# {'x' * 170} end\n", encoding="utf-8")
+    lines = run("diff", "block_pool", "--reveal").out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("-# xxx"))
+    assert lines[at + 1].startswith("- ↪ xxx")
+    assert lines[at + 2].startswith("- ↪ ")
+    assert lines[at + 2].endswith(" end")
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_diff_in_two_columns_fits_80(run: Run) -> None:

@@ -12,7 +12,7 @@ from running import Run
 from grader.lessons import ROOT
 from grader.progress import Progress, digest
 from grader.report.occupancy import occupancy
-from grader.workloads import read_workload
+from grader.workloads import headline, read_workload
 from reference.engine import Engine, run_workload
 from reference.trace import Trace
 
@@ -97,10 +97,41 @@ def test_json_is_the_trace(run: Run) -> None:
     assert Trace.from_dict(data) == run_workload(workload)
 
 
-def test_mine_without_a_pass_names_what_could_be_passed(run: Run) -> None:
+def test_without_a_workload_all_are_listed_with_what_they_are_about(run: Run) -> None:
+    ran = run("engine")
+    assert ran.code == 0
+    for file in (ROOT / "exercises" / "workloads").glob("*.yaml"):
+        assert f"\n{file.stem} " in f"\n{ran.out}"
+        assert headline(file).split(" ")[0] in ran.out
+        assert headline(file), f"{file.name} begins with no comment"
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_mine_without_a_pass_names_where_to_begin(run: Run) -> None:
     ran = run("engine", "first_steps", "--mine")
     assert ran.code == 2
-    assert "kv_cache/block_pool" in ran.err
+    assert "none of your parts has passed yet" in ran.err
+    assert "vllmlings watch token_budget" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_mine_names_a_part_that_was_edited_since_it_passed(
+    run: Run, home: Path, solve: Callable[[str], Path]
+) -> None:
+    for lesson in ("kv_cache/block_pool", "kv_cache/kv_cache_manager"):
+        with Progress(home / ".vllmlings").change(lesson) as record:
+            record.passed_digest = digest(solve(lesson))
+    with (home / "exercises" / "kv_cache" / "block_pool.py").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    page = run("engine", "first_steps", "--mine").out
+    assert "running on your own kv_cache/kv_cache_manager\n" in page
+    assert "without kv_cache/block_pool, which was edited since passing\n" in page
+    with (home / "exercises/kv_cache/kv_cache_manager.py").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    ran = run("engine", "first_steps", "--mine")
+    assert ran.code == 2
+    assert "kv_cache/block_pool, kv_cache/kv_cache_manager were edited since passing" in ran.err
+    assert "vllmlings grade block_pool" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -132,7 +163,7 @@ def test_mine_runs_on_every_part_that_has_passed(
         with Progress(home / ".vllmlings").change(lesson) as record:
             record.passed_digest = digest(solve(lesson))
     page = run("engine", "first_steps", "--mine").out
-    assert "running on your own kv_cache/block_pool, kv_cache/kv_cache_manager" in page
+    assert "running on your own kv_cache/block_pool and kv_cache/kv_cache_manager" in page
     mine = run("engine", "first_steps", "--mine", "--json").out
     assert mine == run("engine", "first_steps", "--json").out
 

@@ -8,10 +8,12 @@ import pytest
 from running import Run
 
 from grader.lessons import ROOT
+from grader.lessons import Lesson as Files
 from grader.report.console import show
 from grader.report.lesson import lesson_page
 from grader.report.lesson_text import Picture, Prose, Question, pieces, show_citations
 from grader.report.mermaid import draw
+from manifest.course import load
 
 TEXTS = sorted((ROOT / "exercises").glob("*/*.md"))
 
@@ -83,6 +85,14 @@ def test_a_citation_shows_symbol_and_file_and_the_file_once() -> None:
     assert show_citations(f"{link} and {link}") == (
         "`touch` *\\[vllm/v1/core/block_pool.py\\]* and `touch`"
     )
+
+
+def test_a_citation_may_be_of_a_call_with_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    link = "[`touch([1])`](vllm:vllm/v1/core/block_pool.py#BlockPool.touch)"
+    assert show_citations(link).startswith("`touch([1])` *")
+    for lesson in load().written:
+        show(lesson_page(Files(lesson.path).text.read_text(encoding="utf-8"), answers=True))
+        assert "(vllm:" not in capsys.readouterr().out, lesson.path
 
 
 def test_questions_are_folded_until_the_answers_are_asked_for(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader.lessons import ROOT
 from grader.report.console import harmless, show
+from grader.report.next_steps import after_a_save, after_grading
 from grader.report.values import compared
 from grader.report.verdict import verdict_page
 from grader.verdict import (
@@ -29,8 +32,11 @@ from grader.verdict import (
     Verdict,
     WrongError,
 )
+from manifest.course import load
 
 LESSON = "kv_cache/block_pool"
+BLOCK_POOL = load().lesson(LESSON)
+BLOCK_HASHING = load().lesson("kv_cache/block_hashing")
 SUBMISSION = ROOT / "exercises" / "kv_cache" / "block_pool.py"
 STORY = Story(
     setting=["A pool of 8 blocks."],
@@ -75,9 +81,40 @@ def page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
 
 
 def test_each_check_has_a_symbol_points_and_its_title(page) -> None:
-    lines = page(verdict(passed(), failed(MISMATCHED))).splitlines()
+    lines = page(verdict(passed(), failed(MISMATCHED)), full=True).splitlines()
     assert "✓ 1 2/2 A rule." in lines
     assert "✗ 2 0/3 Another rule." in lines
+
+
+def test_the_checks_that_passed_are_one_line_together(page) -> None:
+    lines = page(verdict(*[passed()] * 9, failed(MISMATCHED))).splitlines()
+    assert lines[:2] == ["✓ 9 checks passed: 18 of 21 points", "✗ 10 0/3 Another rule."]
+    assert "A rule." not in "\n".join(lines)
+
+
+def test_of_a_pass_the_sum_is_enough(page) -> None:
+    assert page(verdict(*[passed()] * 9)) == (
+        "\n✓ passed  18 of 18 points · 9 of 9 checks · 0.5 s\n"
+    )
+
+
+def test_checks_that_come_to_the_same_unwritten_part_are_one_line(page) -> None:
+    unwritten = [
+        failed(NotImplementedYet(name=name, hint="write it"), "A rule.")
+        for name in ("Pool.touch", "Pool.free", "Pool.touch", "Pool.touch")
+    ]
+    lines = page(verdict(*unwritten)).splitlines()
+    assert lines[:2] == [
+        "✗ Pool.touch is not written yet: checks 1, 3 and 4",
+        "✗ Pool.free is not written yet: check 2",
+    ]
+
+
+def test_as_few_stories_are_told_as_there_is_room_for(page) -> None:
+    one = verdict(*(failed(MISMATCHED, f"Rule {n}.") for n in range(5)))
+    text = page(one, told=1)
+    assert text.count("the engine:") == 1
+    assert "4 more failed" in text
 
 
 def test_a_story_has_its_setting_numbered_calls_and_both_values_aligned(page) -> None:
@@ -135,9 +172,13 @@ def test_what_is_wrong_is_told_before_what_is_not_written_yet(page) -> None:
 
 
 def test_one_endless_loop_stands_for_all(page) -> None:
-    loops = [failed(TimedOut(call=f"f({n})", seconds=5.0), f"Rule {n}.") for n in range(4)]
+    loops = [
+        failed(TimedOut(call=f"f({n})", seconds=5.0 if n == 1 else 0.25), f"Rule {n}.")
+        for n in range(4)
+    ]
     text = page(verdict(*loops, failed(MISMATCHED)))
     assert text.count("did not come back") == 1
+    assert "f(1) did not come back within 5 s" in text
     assert text.count("the engine:") == 1
     assert "3 more failed" in text
 
@@ -145,7 +186,10 @@ def test_one_endless_loop_stands_for_all(page) -> None:
 def test_a_blocked_check_says_what_it_waits_for(page) -> None:
     blocked = CheckResult("test_c", "C.", 3, 0, "blocked", "R", blocked_by=["test_b"])
     text = page(verdict(failed(MISMATCHED, "The first rule."), blocked))
-    assert "○ 2 0/3 C. (waits for 1)" in text
+    assert "○ 1 check waits for others: 2\n" in text
+    assert "○ 2 0/3 C. (waits for 1)" in page(
+        verdict(failed(MISMATCHED, "The first rule."), blocked), full=True
+    )
 
 
 def test_a_broken_check_is_not_the_learners_doing(page) -> None:
@@ -209,8 +253,17 @@ def test_examples_are_counted_and_a_failed_one_is_told(page) -> None:
 
 
 def test_an_untouched_stub_is_not_started(page) -> None:
-    text = page(Verdict(LESSON, "not_started", 0, 20))
+    one = Verdict(LESSON, "not_started", 0, 20)
+    text = page(one, then=after_grading(one, BLOCK_POOL, None, None))
     assert text.startswith("○ not started")
+    assert "vllmlings read block_pool" in text
+
+
+def test_who_watches_a_stub_is_told_to_write_and_save(page) -> None:
+    one = Verdict(LESSON, "not_started", 0, 20)
+    text = page(one, then=after_a_save(one, BLOCK_POOL, None, None))
+    assert "exercises/kv_cache/block_pool.py is still the stub.\n" in text
+    assert "Write in that file and save it" in text
     assert "vllmlings read block_pool" in text
 
 
@@ -220,16 +273,61 @@ def test_what_cannot_be_loaded_names_line_cause_and_fix(page) -> None:
     assert "✗ cannot be loaded  block_pool.py:12\n  '(' was never closed\n  Close it." in text
 
 
+def test_a_syntax_error_is_marked_in_its_line_of_a_file_named_from_here(page) -> None:
+    file = Path.cwd() / "exercises" / "block_pool.py"
+    source = "        return self.ids.("
+    error = LoadError("syntax", str(file), 12, "invalid syntax", "Correct it.", source, 25)
+    text = page(Verdict(LESSON, "cannot_load", 0, 20, error=error))
+    assert text.startswith("""\
+✗ cannot be loaded  exercises/block_pool.py:12
+  12 │ return self.ids.(
+     │                 ^
+  invalid syntax
+""")
+
+
+def test_a_long_line_is_shown_around_the_error(page) -> None:
+    source = f"x = [{'1, ' * 100}(2, {'3, ' * 100}]"
+    column = source.index("(") + 1
+    error = LoadError("syntax", "a.py", 3, "never closed", "Close it.", source, column)
+    _, line, mark, *_ = page(Verdict(LESSON, "cannot_load", 0, 20, error=error)).splitlines()
+    assert line[mark.index("^")] == "("
+    assert len(line) == 80
+
+
+@pytest.mark.parametrize("column", [-5, 0, 10**9])
+def test_a_column_that_cannot_be_is_no_harm(page, column: int) -> None:
+    error = LoadError("syntax", "a.py", 3, "a cause", "a fix", "    x = (", column)
+    assert "a cause" in page(Verdict(LESSON, "cannot_load", 0, 20, error=error))
+
+
 def test_an_error_of_the_grader_is_told_as_such(page) -> None:
-    text = page(Verdict(LESSON, "grader_error", 0, 0, error=GraderError("a cause")))
+    one = Verdict(LESSON, "grader_error", 0, 0, error=GraderError("a cause"))
+    text = page(one, then=after_grading(one, BLOCK_POOL, None, None))
     assert "not your doing" in text
     assert "hint" not in text
 
 
 def test_after_a_pass_comes_the_next_lesson(page) -> None:
-    text = page(verdict(passed()), following="block_hashing")
+    one = verdict(passed())
+    text = page(one, then=after_grading(one, BLOCK_POOL, BLOCK_HASHING, "free_list"))
     assert "✓ passed  2 of 2 points · 1 of 1 check · 0.5 s" in text
     assert "vllmlings read block_hashing" in text
+    assert "vllmlings engine free_list --mine" in text
+
+
+def test_who_watches_a_pass_is_told_the_key_the_diff_and_the_engine(page) -> None:
+    one = verdict(passed())
+    text = page(one, then=after_a_save(one, BLOCK_POOL, BLOCK_HASHING, "free_list"))
+    assert (
+        """
+  n                                   the next lesson, kv_cache/block_hashing
+  vllmlings diff block_pool           your work beside the solution
+  vllmlings engine free_list --mine   the engine, running on your part
+"""
+        in text
+    )
+    assert "engine" not in page(one, then=after_a_save(one, BLOCK_POOL, None, None))
 
 
 def test_of_much_output_the_end_is_shown(page) -> None:

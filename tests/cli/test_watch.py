@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 import sys
 import time
@@ -9,20 +11,30 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from pseudo_terminal import Terminal, save
+from pseudo_terminal import LINES, Terminal, save
 
 COMMAND = str(Path(sys.executable).with_name("vllmlings"))
 LESSON = "kv_cache/block_pool"
 WAITING = "q  quit"
 
+# A job of its own that the shell has not put into the foreground, as `timeout` starts one.
+_IN_THE_BACKGROUND = """
+import os, sys
+os.setpgid(0, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(os.getpid()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
 
 @pytest.fixture
-def watch(home: Path) -> Iterator[Callable[[], Terminal]]:
+def watch(home: Path) -> Iterator[Callable[..., Terminal]]:
     """Starts watching the block pool in a terminal of its own."""
     opened: list[Terminal] = []
 
-    def start() -> Terminal:
-        terminal = Terminal([COMMAND, "watch", "block_pool"], {"VLLMLINGS_HOME": str(home)})
+    def start(lines: int = LINES) -> Terminal:
+        command, env = [COMMAND, "watch", "block_pool"], {"VLLMLINGS_HOME": str(home)}
+        terminal = Terminal(command, env, lines)
         opened.append(terminal)
         return terminal
 
@@ -35,6 +47,7 @@ def test_it_checks_at_once_and_waits(watch: Callable[[], Terminal]) -> None:
     terminal = watch()
     terminal.wait_for(f"Checking {LESSON} …", 2)
     terminal.wait_for("○ not started")
+    terminal.wait_for("Write in that file and save it")
     terminal.wait_for(WAITING)
 
 
@@ -52,6 +65,8 @@ def test_a_save_is_checked_and_a_pass_leads_on(
     terminal.wait_for("✗ not passed yet")
     save(exercise, solution)
     terminal.wait_for("✓ passed  20 of 20 points")
+    terminal.wait_for("the next lesson, kv_cache/block_hashing")
+    terminal.wait_for("vllmlings engine free_list --mine")
     terminal.wait_for(WAITING)
     terminal.press("n")
     terminal.wait_for("Checking kv_cache/block_hashing …")
@@ -63,6 +78,7 @@ def test_hint_and_list_are_a_key_away(watch: Callable[[], Terminal]) -> None:
     terminal.wait_for(WAITING)
     terminal.press("h")
     terminal.wait_for("Hint 1 of 3")
+    terminal.wait_for("h   one step further")
     terminal.press("h")
     terminal.wait_for("Hint 2 of 3")
     terminal.press("r")
@@ -79,6 +95,35 @@ def test_a_syntax_error_is_told_and_watching_goes_on(
     save(home / "exercises" / f"{LESSON}.py", "def f(:\n")
     terminal.wait_for("✗ cannot be loaded")
     terminal.wait_for(WAITING)
+
+
+@pytest.mark.parametrize("lines", [24, 32, 45])
+def test_a_verdict_fits_the_terminal(
+    watch: Callable[..., Terminal], home: Path, solve: Callable[[str], Path], lines: int
+) -> None:
+    solution = solve(LESSON).read_text(encoding="utf-8")
+    wrong = solution.replace("self._ref_cnt[block_id] += 1", "self._ref_cnt[block_id] += 2")
+    save(home / "exercises" / f"{LESSON}.py", wrong)
+    terminal = watch(lines)
+    terminal.wait_for("✗ not passed yet")
+    terminal.wait_for(WAITING)
+    assert "✗ Examples of the docstrings" in terminal.text
+    assert "the engine:" in terminal.text or "the example:" in terminal.text
+
+
+def test_in_the_background_it_watches_without_keys_and_is_not_stopped(home: Path) -> None:
+    pid = home / "pid"
+    job = [sys.executable, "-c", _IN_THE_BACKGROUND, str(pid), COMMAND, "watch", "block_pool"]
+    command = ["/bin/sh", "-c", f"{shlex.join(job)}; echo ended with $?"]
+    with Terminal(command, {"VLLMLINGS_HOME": str(home)}) as terminal:
+        terminal.wait_for("○ not started")
+        terminal.wait_for("Waiting for the next save")
+        save(home / "exercises" / f"{LESSON}.py", "def f(:\n")
+        terminal.wait_for("✗ cannot be loaded")
+        assert terminal.modes() == terminal.modes_before
+        os.kill(int(pid.read_text(encoding="utf-8")), signal.SIGTERM)
+        terminal.wait_for(f"ended with {128 + signal.SIGTERM}")
+        assert terminal.modes() == terminal.modes_before
 
 
 @pytest.mark.parametrize(
