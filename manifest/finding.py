@@ -165,11 +165,9 @@ class Finder:
     def _by_guess(self, name: str) -> Excerpt:
         """Not a cited one: in a file named after its class, else in any file that is cited."""
         stem = _CAMEL.sub("_", name.partition(".")[0]).lower()
-        alike = [one for one in self._release.names() if one.endswith(f"/{stem}.py")]
-        for paths in (alike[:_MOST_GUESSES], {symbol.file for symbol in self._known.values()}):
-            keys = sorted(self._defined(name, paths))
-            exact = [key for key in keys if key.endswith(f"#{name}")]
-            keys = exact or keys
+        cited = sorted({symbol.file for symbol in self._known.values()})
+        for paths in (_modules(stem, cited), _modules(stem, self._release.names()), cited):
+            keys = _called(name, self._defined(name, paths))
             if len(keys) > 1:
                 raise Ambiguous(name, tuple(keys))
             if keys:
@@ -207,6 +205,10 @@ class Finder:
         names = {symbol.name: key for key, symbol in self._known.items() if symbol.name}
         near = difflib.get_close_matches(wanted.partition("#")[2] or wanted, names, n=2, cutoff=0.7)
         raise NotFound(wanted, self._release.version, tuple(near))
+
+
+def _modules(stem: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.endswith(f"/{stem}.py")][:_MOST_GUESSES]
 
 
 def _called(name: str, keys: Iterable[str]) -> list[str]:

@@ -135,7 +135,11 @@ class Index:
         from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
 
         address = self._settings.index
-        index = PyPISimple(address, self.session) if address else PyPISimple(session=self.session)
+        index = (
+            PyPISimple(address, session=self.session)
+            if address
+            else PyPISimple(session=self.session)
+        )
         name = f"the package index's page of {PROJECT}"
         try:
             with plain_errors(name, self.timeout):

@@ -58,7 +58,8 @@ def _told(error: BaseException, wanted: str, seconds: float) -> SourceError:
 
     chain = list(_chain(error))
     late = (requests.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
-    if any(isinstance(one, late) for one in chain):
+    refused = urllib3.exceptions.NewConnectionError
+    if any(isinstance(one, late) and not isinstance(one, refused) for one in chain):
         return TimedOut(wanted, seconds)
     match error:
         case requests.HTTPError(response=response) if response is not None:

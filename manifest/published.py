@@ -16,7 +16,7 @@ from typing import Protocol
 from manifest import pins, symbols
 from manifest.cache import Cache
 from manifest.checksums import check, checksum
-from manifest.errors import NoRangeSupport, NoSuchFile, SourceError
+from manifest.errors import NoRangeSupport, NoSuchFile, Offline, SourceError
 from manifest.index import Index, PublishedFile
 from manifest.sdist_files import SdistFiles
 from manifest.wheel_files import WheelFiles
@@ -85,13 +85,10 @@ class PublishedRelease:
 
     def names(self) -> tuple[str, ...]:
         """The paths of all files that can be had without fetching the source distribution."""
-        if self._in_parts:
-            try:
-                more = self._sdist.names() if self._sdist.is_kept else ()
-                return tuple(sorted({*self._wheel.names(), *more}))
-            except NoRangeSupport:
-                self._in_parts = False
-        return self._sdist.names()
+        try:
+            return self._names()
+        except Offline as error:
+            raise Offline(f"the list of vLLM {self.version}'s files", error.cause) from error
 
     def read(self, path: str) -> bytes:
         """One file, checked against the manifest where it is one of the pinned release.
@@ -105,6 +102,8 @@ class PublishedRelease:
             return self._read(path)
         except NoSuchFile as error:
             raise NoSuchFile(path, self.version, self._near(path)) from error
+        except Offline as error:
+            raise Offline(path, error.cause) from error
 
     def pins(self) -> pins.Pins:
         """The pins moved to this release; what is no file of vLLM's releases stays.
@@ -137,6 +136,15 @@ class PublishedRelease:
         elif path.partition("/")[0] not in ONLY_IN_SDIST and not self._sdist.is_kept:
             raise NoSuchFile(path, self.version)
         return check(path, self._sdist.read(path), self._cited.get(path))
+
+    def _names(self) -> tuple[str, ...]:
+        if self._in_parts:
+            try:
+                more = self._sdist.names() if self._sdist.is_kept else ()
+                return tuple(sorted({*self._wheel.names(), *more}))
+            except NoRangeSupport:
+                self._in_parts = False
+        return self._sdist.names()
 
     def _near(self, path: str) -> tuple[str, ...]:
         try:

@@ -89,6 +89,8 @@ def _fetch_all(version: str | None) -> None:
             except NoSuchFile:
                 gone.append(file)
             progress.advance(progress.task_ids[0])
+        # For what is named by the end of its path alone.
+        release.names()
     there = len(files) - len(gone)
     click.echo(
         f"{there} files of vLLM {release.version}, {size / 1e6:.1f} MB, are at hand offline."

@@ -14,6 +14,7 @@ from grader.report.lesson import lesson_page
 from grader.report.lesson_text import Picture, Prose, Question, pieces, show_citations
 from grader.report.mermaid import draw
 from manifest.course import load
+from manifest.symbols import load as load_symbols
 
 TEXTS = sorted((ROOT / "exercises").glob("*/*.md"))
 
@@ -80,11 +81,16 @@ def test_an_unknown_picture_is_shown_as_its_source(capsys: pytest.CaptureFixture
     assert "GitHub and VS Code draw it" in shown
 
 
-def test_a_citation_shows_symbol_and_file_and_the_file_once() -> None:
-    link = "[`touch`](vllm:vllm/v1/core/block_pool.py#BlockPool.touch)"
-    assert show_citations(f"{link} and {link}") == (
-        "`touch` *\\[vllm/v1/core/block_pool.py\\]* and `touch`"
-    )
+def test_a_citation_has_a_number_and_the_list_says_file_lines_and_size(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    key = "vllm/v1/core/block_pool.py#BlockPool.get_new_blocks"
+    show(lesson_page(f"See [`get_new_blocks`](vllm:{key}).", answers=False))
+    shown = capsys.readouterr().out
+    symbol = load_symbols()[key]
+    assert "See get_new_blocks [1]." in shown
+    assert f"{symbol.file}, {symbol.file_lines:,} lines" in shown
+    assert f"[1]  BlockPool.get_new_blocks  lines {symbol.first}–{symbol.last}" in shown
 
 
 def test_a_citation_may_be_of_a_call_with_brackets(capsys: pytest.CaptureFixture[str]) -> None:

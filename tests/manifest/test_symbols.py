@@ -7,6 +7,7 @@ import pytest
 from grader.lessons import Lesson, names
 from grader.oracle.environment import find_oracle, site_packages
 from manifest import symbols
+from manifest.release import FolderRelease
 from manifest.symbols import Source, Symbol
 
 MODULE = '''"""A module."""
@@ -37,7 +38,7 @@ if LIMIT:
 def source(tmp_path: Path) -> Source:
     (tmp_path / "vllm").mkdir()
     (tmp_path / "vllm" / "pool.py").write_text(MODULE)
-    return Source(tmp_path)
+    return Source(FolderRelease(tmp_path, "1.0"))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_what_is_not_there_is_not_found(source: Source, key: str) -> None:
 
 def test_the_list_is_read_as_it_was_written(tmp_path: Path) -> None:
     entries = [
-        Symbol("b.py", "B.c", "method", 1, 2, 3, "d" * 64),
+        Symbol("b.py", "B.c", "method", 1, 2, 3, "d" * 64, "e" * 64),
         Symbol("a.py", "", "file", 1, 9, 9, "0"),
     ]
     file = tmp_path / "symbols.yaml"
@@ -80,7 +81,7 @@ def test_without_a_list_nothing_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(find_oracle() is None, reason="needs the real vLLM: vllmlings oracle install")
 def test_the_list_says_what_the_pinned_release_says() -> None:
-    source = Source(site_packages())
+    source = Source(FolderRelease(site_packages(), "0.30.0"))
     for key, symbol in symbols.load().items():
         assert source.find(key) == symbol
 
