@@ -8,8 +8,6 @@ import sys
 
 import click
 
-PIN = "vLLM 0.30.0"
-
 COMMANDS = {
     "status": "Where you are, what is next, what to type.",
     "list": "All topics and lessons, and how far you are.",
@@ -91,7 +89,9 @@ def group(ctx: click.Context, version: bool) -> None:
 def _version() -> str:
     from importlib.metadata import version
 
-    return f"vllmlings {version('vllmlings')}, pinned to {PIN}"
+    from manifest import pins
+
+    return f"vllmlings {version('vllmlings')}, pinned to vLLM {pins.load().version}"
 
 
 def main(args: list[str] | None = None) -> None:

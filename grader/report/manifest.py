@@ -18,7 +18,7 @@ def check_page(
     """All problems, one a line; or what holds."""
     if problems:
         count = Text(f"{len(problems)} of the manifest's statements do not hold.", style="bad")
-        return Group(*(Text(str(problem)) for problem in problems), count)
+        return Group(*(_to_copy(str(problem), "") for problem in problems), count)
     source = "read from the release" if live else "as last read from the release"
     lines = [
         Text.assemble(("✓ ", "good"), f"vLLM {manifest.pins.version}, {source}"),
@@ -32,19 +32,14 @@ def check_page(
 
 
 def blocked_page(version: str, blocked: Blocked) -> RenderableType:
-    """Each obstacle, and what to add to the command."""
+    """Each obstacle, and what may be added to the command."""
     lines = [Text(f"Nothing was changed: {blocked}.", style="bad"), Text()]
     for one in blocked.obstacles:
         lines.append(Text.assemble((one.key, "name"), f"  {one.problem}"))
-        for offer in one.offers:
-            lines.append(Text(f"  --map {shlex.quote(f'{one.key}={offer}')}", style="quiet"))
-    drops = " ".join(f"--drop {shlex.quote(one.key)}" for one in blocked.obstacles)
-    lines += [
-        Text(),
-        Text("To drop them all:"),
-        Text(f"vllmlings manifest repin {version} {drops}"),
-    ]
-    return Group(*lines)
+        lines += [_to_copy(f"  --map {shlex.quote(f'{one.key}={key}')}") for key in one.offers]
+        lines += [_to_copy(f"  --drop {shlex.quote(one.key)}"), Text()]
+    told = f"Add one of these for each to: vllmlings manifest repin {version}"
+    return Group(*lines, Text(f"{told} (--map OLD=NEW takes any other place, too)"))
 
 
 def repinned_page(repinned: Repinned, dry_run: bool) -> RenderableType:
@@ -61,3 +56,8 @@ def repinned_page(repinned: Repinned, dry_run: bool) -> RenderableType:
         told = f"These name {drift.old}, or something that is written like it:"
         parts += [Text(told, style="head"), *(Text(f"  {name}") for name in repinned.naming)]
     return Group(*parts)
+
+
+def _to_copy(line: str, style: str = "command") -> Text:
+    """A line that stays one, however long it is."""
+    return Text(line, style=style, no_wrap=True, overflow="ignore")
