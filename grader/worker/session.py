@@ -108,12 +108,17 @@ class Session:
         reply = conversation.ask(request, wire.Returned, source.strip, told=False)
         match conversation.decode(reply.value, source.strip):
             case (str(output), str() | None as exception):
-                return ExampleResult(output, exception)
+                return ExampleResult(_as_text(output), exception and _as_text(exception))
         raise ProtocolViolation(source.strip(), "an example's result of no known form")
 
     def close(self) -> None:
         """End the process and all that it started. What it printed can still be read."""
         self._conversation.close()
+
+
+def _as_text(text: str) -> str:
+    """The text, with half characters written out: they could not be written to a report."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _read(path: Path) -> bytes:

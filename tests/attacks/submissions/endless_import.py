@@ -1,0 +1,5 @@
+# tries: Never finishes loading.
+# base: wrong
+# verdict: none
+
+while True: pass
