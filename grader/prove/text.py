@@ -62,7 +62,7 @@ def _of_sections(text: str, file: str) -> Iterator[Shortfall]:
 def _of_citations(text: str, file: str, find: Find) -> Iterator[Shortfall]:
     for citation in citations(text):
         if find(citation.key) is None:
-            fix = "correct it, or note it with `vllmlings prove --write-symbols`"
+            fix = "correct it, or note it with `vllmlings manifest add`"
             yield Shortfall(f"{citation.key} is not known", f"{file}:{citation.line}", fix)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# A label in backticks may hold brackets.
-_CITATION = re.compile(
-    r"\[(?P<label>`[^`]+`|[^\[\]]+)\]\(vllm:(?P<path>[^)#\s]+)(?:#(?P<symbol>[^)\s]+))?\)"
-)
+from manifest.symbols import CITATION
+
 _DETAILS = re.compile(r"<details>\s*<summary>(?P<question>.*?)</summary>(?P<answer>.*)", re.DOTALL)
 
 
@@ -87,7 +85,7 @@ def show_citations(text: str) -> str:
         told.add(path)
         return f"{label} *\\[{path}\\]*" if first and path not in label else label
 
-    return _CITATION.sub(shown, text)
+    return CITATION.sub(shown, text)
 
 
 def _close(found: list[Piece], kind: str, lines: list[str]) -> None:

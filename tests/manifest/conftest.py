@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from local_index import OLD, LocalIndex
+from local_index import OLD, Heard, LocalIndex, Opened
 
 from manifest.cache import Cache
 from manifest.published import PublishedRelease
-
-
-class Heard:
-    """A listener that remembers."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.progress: list[tuple[int, int | None]] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-    def advance(self, come: int, size: int | None) -> None:
-        self.progress.append((come, size))
-
-
-Opened = Callable[..., PublishedRelease]
 
 
 @pytest.fixture

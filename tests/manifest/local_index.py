@@ -10,6 +10,7 @@ import tarfile
 import threading
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ from typing import Any
 from manifest.index import Index
 from manifest.pins import Commit, PinnedFile, PinnedWheel, Pins
 from manifest.pip_settings import PipSettings
+from manifest.published import PublishedRelease
 
 TREES = Path(__file__).with_name("trees")
 OLD, NEW = "1.0.0", "1.1.0"
@@ -107,6 +109,23 @@ class LocalIndex:
     def wheels_asked(self) -> list[str]:
         """The ranges that were asked for, of all wheels."""
         return [part for path, part in self.asked if path.endswith(".whl")]
+
+
+class Heard:
+    """A listener that remembers."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.progress: list[tuple[int, int | None]] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def advance(self, come: int, size: int | None) -> None:
+        self.progress.append((come, size))
+
+
+Opened = Callable[..., PublishedRelease]
 
 
 def content(version: str, path: str) -> bytes:

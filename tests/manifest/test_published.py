@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Heard, Opened
-from local_index import EXTRA, NEW, OLD, LocalIndex, content, wheel
+from local_index import EXTRA, NEW, OLD, Heard, LocalIndex, Opened, content, wheel
 
 from manifest.errors import (
     BadArchive,
