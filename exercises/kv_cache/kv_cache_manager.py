@@ -161,9 +161,7 @@ class KVCacheManager:
         self.watermark = watermark
         # The null block counts here, although it is never free.
         self.num_gpu_blocks = block_pool.get_num_free_blocks() + 1
-        raise NotImplementedError(
-            "KVCacheManager.__init__: the state: tables, cached blocks, watermark, statistics"
-        )
+        raise NotImplementedError("KVCacheManager.__init__: the state you need")
 
     @property
     def usage(self) -> float:
@@ -319,9 +317,7 @@ class KVCacheManager:
 
         Source: vllm/v1/core/kv_cache_manager.py, KVCacheManager.get_block_ids.
         """
-        raise NotImplementedError(
-            "KVCacheManager.get_block_ids: a copy of the request's block table"
-        )
+        raise NotImplementedError("KVCacheManager.get_block_ids: the request's block table")
 
     def get_num_common_prefix_blocks(self, running_request_id: str) -> int:
         """Leading blocks of the table that every request with blocks holds as well.

@@ -161,7 +161,7 @@ class KVCacheManager:
         self.watermark = watermark
         # The null block counts here, although it is never free.
         self.num_gpu_blocks = block_pool.get_num_free_blocks() + 1
-        ### BEGIN SOLUTION the state: tables, cached blocks, watermark, statistics
+        ### BEGIN SOLUTION the state you need
         self.watermark_blocks = int(watermark * self.num_gpu_blocks)
         self.req_to_blocks: dict[str, list[int]] = {}
         self.num_cached_block: dict[str, int] = {}
@@ -378,7 +378,7 @@ class KVCacheManager:
 
         Source: vllm/v1/core/kv_cache_manager.py, KVCacheManager.get_block_ids.
         """
-        ### BEGIN SOLUTION a copy of the request's block table
+        ### BEGIN SOLUTION the request's block table
         return list(self.req_to_blocks.get(request_id, ()))
         ### END SOLUTION
 

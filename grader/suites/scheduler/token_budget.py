@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.checks import check, expect, require, setting, story
+from grader.checks import check, expect, new_story, require, setting, story
 from grader.parts.scheduler.token_budget import install
 from reference.block_pool import BlockPool
 from reference.config import EngineConfig
@@ -17,6 +18,7 @@ from reference.output import SchedulerOutput
 from reference.request import Request
 from reference.sampling_params import SamplingParams
 from reference.scheduler import Scheduler
+from reference.trace import StepRecord
 from reference.workload import parse_workload
 
 PROMPTS = st.lists(st.integers(1, 40), min_size=1, max_size=7)
@@ -25,6 +27,18 @@ BUDGETS = st.integers(5, 40)
 THRESHOLDS = st.sampled_from([0, 0, 3, 8])
 FEW = 30
 MODEL = "The model samples one token for each request that has nothing left to compute."
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 token`, `2 tokens`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def expect_tokens(output: Any, tokens: dict[str, int], because: str = "") -> None:
+    """Require these numbers of a step, in this order."""
+    theirs = output.num_scheduled_tokens
+    expect(theirs, tokens, because)
+    expect(list(theirs), list(tokens), "The order of num_scheduled_tokens.")
 
 
 @dataclass
@@ -55,6 +69,7 @@ class Drive:
         self.requests: dict[str, Known] = {}
         self.running: list[str] = []
         self.waiting: list[str] = []
+        self.scheduled: dict[str, int] = {}
         for number, num_prompt_tokens in enumerate(prompts):
             request_id = f"{name}{number}"
             self.scheduler.add_request(request_id, num_prompt_tokens, max_tokens)
@@ -68,26 +83,32 @@ class Drive:
         for request_id, token_ids in drafts.items():
             self.requests[request_id].drafts = token_ids
 
-    def schedule(self) -> list[tuple[str, int]]:
-        """One call of schedule, as pairs in its order."""
-        step = list(self.scheduler.schedule().num_scheduled_tokens.items())
-        for request_id, num_tokens in step:
-            require(
-                request_id in self.requests,
-                "A step names only requests that were added and have not ended.",
-                request_id=request_id,
-            )
-            require(num_tokens >= 1, "Each entry is at least 1.", step=step)
-            if request_id in self.waiting:
-                self.waiting.remove(request_id)
-                self.running.append(request_id)
-            self.requests[request_id].num_computed_tokens += num_tokens
-        return step
+    def schedule(self) -> dict[str, int]:
+        """One call of schedule, which is none of the expected ones: its numbers."""
+        return self._take(self.scheduler.schedule())
 
-    def answer(self, step: list[tuple[str, int]]) -> None:
-        """The model's answer to a step."""
+    def expect_schedule(
+        self,
+        tokens: dict[str, int],
+        because: str = "",
+        drafts: dict[str, list[int]] | None = None,
+    ) -> None:
+        """One call of schedule, and what it must hand out."""
+        output = self.scheduler.schedule()
+        expect_tokens(output, tokens, because)
+        if drafts is not None:
+            expect(output.scheduled_spec_decode_tokens, drafts, because)
+        self._take(output)
+
+    def expect_step(self, tokens: dict[str, int], because: str = "") -> None:
+        """One call of schedule, what it must hand out, and the model's answer."""
+        self.expect_schedule(tokens, because)
+        self.answer()
+
+    def answer(self) -> None:
+        """The model's answer to the last step."""
         sampled = {}
-        for request_id, _ in step:
+        for request_id in self.scheduled:
             request = self.requests[request_id]
             request.drafts = []
             if request.num_computed_tokens < request.num_tokens:
@@ -101,37 +122,50 @@ class Drive:
                 self.running.remove(request_id)
         self.scheduler.update_from_output(sampled)
 
-    def step(self) -> list[tuple[str, int]]:
-        step = self.schedule()
-        self.answer(step)
-        return step
+    def step(self) -> dict[str, int]:
+        self.schedule()
+        self.answer()
+        return self.scheduled
 
-    def steps(self, number: int) -> list[list[tuple[str, int]]]:
-        return [self.step() for _ in range(number)]
-
-    def finish(self, most: int) -> list[list[tuple[str, int]]]:
+    def finish(self, most: int) -> None:
         """Steps until nothing is left to do."""
-        steps: list[list[tuple[str, int]]] = []
+        steps = 0
         while self.requests:
             require(
-                len(steps) < most,
+                steps < most,
                 "Every request ends within as many steps as there are prompt and output tokens.",
-                steps=len(steps),
+                steps=steps,
                 unfinished=list(self.requests),
             )
-            steps.append(self.step())
-        return steps
+            self.step()
+            steps += 1
+
+    def _take(self, output: Any) -> dict[str, int]:
+        """Keep count of what a step hands out."""
+        self.scheduled = output.num_scheduled_tokens
+        for request_id, num_tokens in self.scheduled.items():
+            require(
+                request_id in self.requests,
+                "A step names only requests that were added and have not ended.",
+                request_id=request_id,
+            )
+            require(num_tokens >= 1, "Each entry is at least 1.", step=self.scheduled)
+            if request_id in self.waiting:
+                self.waiting.remove(request_id)
+                self.running.append(request_id)
+            self.requests[request_id].num_computed_tokens += num_tokens
+        return self.scheduled
 
 
 @check(points=1, rule="Running requests first")
 def test_running_requests_come_first(lesson: Any) -> None:
     """Running requests are served before waiting ones, each group in its order."""
     drive = Drive(lesson, [10, 50, 5, 7], max_tokens=4, max_num_seqs=3, max_num_batched_tokens=32)
-    expect(drive.step(), [("r0", 10), ("r1", 22)], "Two prompts are admitted, the second is cut.")
-    expect(drive.step(), [("r0", 1), ("r1", 28), ("r2", 3)], "r2 gets what the running ones leave.")
-    expect(drive.step(), [("r0", 1), ("r1", 1), ("r2", 2)], "Three seats, three running requests.")
-    expect(drive.step(), [("r0", 1), ("r1", 1), ("r2", 1)])
-    expect(drive.step(), [("r1", 1), ("r2", 1), ("r3", 7)], "r0 has ended and r3 takes its seat.")
+    drive.expect_step({"r0": 10, "r1": 22}, "Two prompts are admitted, the second is cut.")
+    drive.expect_step({"r0": 1, "r1": 28, "r2": 3}, "r2 gets what the running ones leave.")
+    drive.expect_step({"r0": 1, "r1": 1, "r2": 2}, "Three seats, three running requests.")
+    drive.expect_step({"r0": 1, "r1": 1, "r2": 1})
+    drive.expect_step({"r1": 1, "r2": 1, "r3": 7}, "r0 has ended and r3 takes its seat.")
 
 
 @check(points=1, rule="The budget")
@@ -140,13 +174,17 @@ def test_the_smaller_limit_is_the_budget(lesson: Any) -> None:
     small = Drive(
         lesson, [50], max_num_seqs=2, max_num_batched_tokens=32, max_num_scheduled_tokens=20
     )
-    expect(small.steps(4), [[("r0", 20)], [("r0", 20)], [("r0", 10)], [("r0", 1)]])
+    for num_tokens in (20, 20, 10, 1):
+        small.expect_step({"r0": num_tokens}, "The budget is 20.")
+    new_story()
     large = Drive(
         lesson, [50, 20], max_num_seqs=2, max_num_batched_tokens=32, max_num_scheduled_tokens=50
     )
-    expect(large.steps(2), [[("r0", 32)], [("r0", 18), ("r1", 14)]])
+    large.expect_step({"r0": 32}, "The budget is 32.")
+    large.expect_step({"r0": 18, "r1": 14}, "The budget is 32.")
+    new_story()
     last = Drive(lesson, [31, 9], max_num_seqs=2, max_num_batched_tokens=32)
-    expect(last.step(), [("r0", 31), ("r1", 1)], "The last token of a budget admits somebody.")
+    last.expect_step({"r0": 31, "r1": 1}, "The last token of a budget admits somebody.")
 
 
 @check(points=1, rule="The chase", examples=FEW)
@@ -165,14 +203,14 @@ def test_limits_hold(
     for _ in range(6):
         wanted = {request_id: request.wanted for request_id, request in drive.requests.items()}
         step = drive.schedule()
-        total = sum(num_tokens for _, num_tokens in step)
+        total = sum(step.values())
         require(total <= budget, "A step hands out at most the budget.", total=total, step=step)
         require(
             len(drive.running) <= seats,
             "At most max_num_seqs requests are running.",
             running=drive.running,
         )
-        for request_id, num_tokens in step:
+        for request_id, num_tokens in step.items():
             require(
                 num_tokens <= wanted[request_id],
                 "A request takes no more than num_tokens - num_computed_tokens.",
@@ -180,10 +218,15 @@ def test_limits_hold(
                 took=num_tokens,
                 wanted=wanted[request_id],
             )
-        drive.answer(step)
+        drive.answer()
 
 
-@check(points=1, rule="Then the waiting ones", examples=FEW)
+@check(
+    points=1,
+    rule="Then the waiting ones",
+    needs=["test_running_requests_come_first", "test_threshold_caps_every_step"],
+    examples=FEW,
+)
 @given(PROMPTS, SEATS, BUDGETS, THRESHOLDS)
 def test_no_budget_is_wasted(
     lesson: Any, prompts: list[int], seats: int, budget: int, threshold: int
@@ -204,19 +247,18 @@ def test_no_budget_is_wasted(
             for request_id, request in drive.requests.items()
         }
         step = drive.schedule()
-        names = [request_id for request_id, _ in step]
+        names = list(step)
         admitted = [request_id for request_id in names if request_id not in was_running]
         expect(names, was_running[: len(names)] + admitted, "Running requests come first.")
         expect(admitted, arrived[: len(admitted)], "Admission is in the order of arrival.")
-        left = budget - sum(num_tokens for _, num_tokens in step)
+        left = budget - sum(step.values())
         if left > 0:
-            given_out = dict(step)
-            for request_id in drive.running:
-                expect(
-                    given_out.get(request_id, 0),
-                    share[request_id],
-                    f"{left} tokens of budget are left, so {request_id} gets its full share.",
-                )
+            expect(
+                step,
+                {i: share[i] for i in drive.running if share[i]},
+                f"With {counted(left, 'token')} of budget left, each has its full share: what it "
+                "wants, or the threshold.",
+            )
             require(
                 not drive.waiting or len(drive.running) == seats,
                 "While budget and a seat are free, the head of the queue is admitted.",
@@ -224,7 +266,7 @@ def test_no_budget_is_wasted(
                 running=drive.running,
                 waiting=drive.waiting,
             )
-        drive.answer(step)
+        drive.answer()
 
 
 @check(points=1, rule="Running requests first", examples=FEW)
@@ -238,19 +280,17 @@ def test_decodes_are_not_pushed_aside(lesson: Any, decodes: int, prompts: list[i
         ready = [i for i in drive.running if drive.requests[i].wanted == 1]
         step = drive.step()
         for request_id in ready:
-            require(
-                request_id in dict(step), f"{request_id} decodes and is owed a token.", step=step
-            )
+            require(request_id in step, f"{request_id} decodes and is owed a token.", step=step)
 
 
 @check(points=1, rule="Running requests first", needs=["test_running_requests_come_first"])
 def test_nothing_to_compute_is_skipped(lesson: Any) -> None:
     """A running request with nothing to compute is skipped, and those behind it are served."""
     drive = Drive(lesson, [2, 30, 5], max_num_seqs=2, max_num_batched_tokens=16)
-    expect(drive.schedule(), [("r0", 2), ("r1", 14)])
+    drive.expect_schedule({"r0": 2, "r1": 14})
     story("schedule() is called again before the model has answered.")
-    expect(drive.schedule(), [("r1", 16)], "r0's next token is not known yet.")
-    expect(drive.schedule(), [], "Now neither has anything to compute, and they hold both seats.")
+    drive.expect_schedule({"r1": 16}, "r0's next token is not known yet.")
+    drive.expect_schedule({}, "Neither has anything to compute, and they hold both seats.")
 
 
 @check(points=2, rule="The threshold")
@@ -258,22 +298,30 @@ def test_threshold_caps_every_step(lesson: Any) -> None:
     """The threshold caps a request in each step, running or new; its own length is not cut."""
     limits: dict[str, Any] = {"max_num_batched_tokens": 32, "long_prefill_token_threshold": 8}
     drive = Drive(lesson, [20, 5], max_num_seqs=4, **limits)
-    expect(drive.step(), [("r0", 8), ("r1", 5)], "A new request takes at most the threshold.")
-    expect(drive.step(), [("r0", 8), ("r1", 1)], "So does a running one.")
-    expect(drive.step(), [("r0", 4), ("r1", 1)])
+    drive.expect_step({"r0": 8, "r1": 5}, "A new request takes at most the threshold.")
+    drive.expect_step({"r0": 8, "r1": 1}, "So does a running one.")
+    drive.expect_step({"r0": 4, "r1": 1})
+    new_story()
     exact = Drive(lesson, [8, 9], max_num_seqs=4, **limits)
-    expect(exact.step(), [("r0", 8), ("r1", 8)])
-    expect(exact.step(), [("r0", 1), ("r1", 1)], "A prompt of exactly 8 went in one piece.")
+    exact.expect_step({"r0": 8, "r1": 8}, "A prompt of exactly 8 goes in one piece.")
+    exact.expect_step({"r0": 1, "r1": 1})
+    new_story()
     lowest = Drive(
         lesson, [3, 2], max_num_seqs=4, max_num_batched_tokens=32, long_prefill_token_threshold=1
     )
-    expect(lowest.steps(2), [[("r0", 1), ("r1", 1)]] * 2, "A threshold of 1 is one, too.")
+    for _ in range(2):
+        lowest.expect_step({"r0": 1, "r1": 1}, "A threshold of 1 is one, too.")
+    new_story()
     queue = Drive(lesson, [10, 50, 5, 7, 20], max_tokens=4, max_num_seqs=4, **limits)
-    expect(queue.step(), [("r0", 8), ("r1", 8), ("r2", 5), ("r3", 7)])
-    expect(queue.step(), [("r0", 2), ("r1", 8), ("r2", 1), ("r3", 1)])
+    queue.expect_step({"r0": 8, "r1": 8, "r2": 5, "r3": 7})
+    queue.expect_step({"r0": 2, "r1": 8, "r2": 1, "r3": 1})
 
 
-@check(points=2, rule="Without chunked prefill")
+@check(
+    points=2,
+    rule="Without chunked prefill",
+    needs=["test_running_requests_come_first", "test_threshold_caps_every_step"],
+)
 def test_unchunked_head_blocks_the_queue(lesson: Any) -> None:
     """Without chunked prefill, a head that does not fit stops admission; nobody overtakes it."""
     limits: dict[str, Any] = {
@@ -282,15 +330,17 @@ def test_unchunked_head_blocks_the_queue(lesson: Any) -> None:
         "enable_chunked_prefill": False,
     }
     drive = Drive(lesson, [40, 30, 5], max_num_seqs=4, **limits)
-    expect(drive.step(), [("r0", 40)], "30 do not fit in 24, and the 5 behind must wait.")
-    expect(drive.step(), [("r0", 1), ("r1", 30), ("r2", 5)])
+    drive.expect_step({"r0": 40}, "30 do not fit in 24, and the 5 behind must wait.")
+    drive.expect_step({"r0": 1, "r1": 30, "r2": 5})
+    new_story()
     fits = Drive(lesson, [40, 24], max_num_seqs=4, **limits)
-    expect(fits.step(), [("r0", 40), ("r1", 24)], "24 fit in 24.")
+    fits.expect_step({"r0": 40, "r1": 24}, "24 fit in 24.")
+    new_story()
     capped = Drive(lesson, [40, 50, 5], max_num_seqs=4, long_prefill_token_threshold=20, **limits)
-    expect(
-        capped.step(), [("r0", 20), ("r1", 20), ("r2", 5)], "The threshold comes before the test."
+    capped.expect_step(
+        {"r0": 20, "r1": 20, "r2": 5}, "The threshold is applied before the prompt is tested."
     )
-    expect(capped.step(), [("r0", 20), ("r1", 20), ("r2", 1)])
+    capped.expect_step({"r0": 20, "r1": 20, "r2": 1})
 
 
 @check(points=1, rule="The end of the sequence")
@@ -300,9 +350,9 @@ def test_the_sampled_token_has_room(lesson: Any) -> None:
                   max_model_len=20)  # fmt: skip
     drive.step()
     drive.offer({"r0": [1, 2, 3, 4, 5]})
-    output = drive.scheduler.schedule()
-    expect(output.num_scheduled_tokens, {"r0": 2}, "20 - 17 - 1 tokens fit.")
-    expect(output.scheduled_spec_decode_tokens, {"r0": [1]}, "One of the two tokens is a draft.")
+    drive.expect_schedule(
+        {"r0": 2}, "20 - 17 - 1 = 2 tokens fit, and one of them is a draft.", {"r0": [1]}
+    )
 
 
 FITTING = [
@@ -323,9 +373,7 @@ def test_drafts_are_trimmed_to_what_fits(
     drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=budget)
     drive.step()
     drive.offer({"r0": [11, 12, 13], "r1": [21, 22, 23]})
-    output = drive.scheduler.schedule()
-    expect(output.num_scheduled_tokens, tokens, f"A budget of {budget} tokens.")
-    expect(output.scheduled_spec_decode_tokens, drafts, f"A budget of {budget} tokens.")
+    drive.expect_schedule(tokens, f"A budget of {budget} tokens.", drafts)
 
 
 @check(points=1, rule="Draft tokens", needs=["test_drafts_are_trimmed_to_what_fits"])
@@ -334,32 +382,29 @@ def test_drafts_live_until_their_request_is_scheduled(lesson: Any) -> None:
     drive = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=4)
     drive.step()
     drive.offer({"r0": [11, 12, 13], "r1": [21]})
-    expect(drive.step(), [("r0", 4)], "The budget ends before r1.")
-    output = drive.scheduler.schedule()
-    expect(output.num_scheduled_tokens, {"r0": 1, "r1": 2}, "r1 kept its draft, r0 has none left.")
-    expect(output.scheduled_spec_decode_tokens, {"r1": [21]})
+    drive.expect_step({"r0": 4}, "The budget ends before r1.")
+    drive.expect_schedule(
+        {"r0": 1, "r1": 2}, "r1 kept its draft, and r0 has none left.", {"r1": [21]}
+    )
+    new_story()
     cut = Drive(lesson, [2, 2], max_tokens=9, max_num_seqs=2, max_num_batched_tokens=5)
     cut.step()
     cut.offer({"r0": [11, 12, 13], "r1": [21, 22]})
-    expect(cut.step(), [("r0", 4), ("r1", 1)])
-    expect(cut.step(), [("r0", 1), ("r1", 1)], "Drafts that did not go along are cleared too.")
+    cut.expect_step({"r0": 4, "r1": 1})
+    cut.expect_step({"r0": 1, "r1": 1}, "Drafts that did not go along are cleared too.")
 
 
 @check(points=1, rule="Draft tokens")
 def test_drafts_of_chunks_and_strangers_are_dropped(lesson: Any) -> None:
     """Drafts for a prefill chunk are dropped, those for unknown ids ignored, new ones replace."""
     drive = Drive(lesson, [30], max_num_seqs=2, max_num_batched_tokens=16)
-    expect(drive.step(), [("r0", 16)])
+    drive.expect_step({"r0": 16})
     drive.scheduler.update_draft_token_ids({"r0": [11, 12], "gone": [13]})
-    output = drive.scheduler.schedule()
-    expect(output.num_scheduled_tokens, {"r0": 14}, "A prefill chunk has no drafts.")
-    expect(output.scheduled_spec_decode_tokens, {})
-    drive.scheduler.update_from_output({"r0": [7]})
+    drive.expect_schedule({"r0": 14}, "A prefill chunk has no drafts.", {})
+    drive.answer()
     drive.scheduler.update_draft_token_ids({"r0": [11, 12]})
-    drive.scheduler.update_draft_token_ids({"r0": [13]})
-    output = drive.scheduler.schedule()
-    expect(output.num_scheduled_tokens, {"r0": 2}, "The second offer took the place of the first.")
-    expect(output.scheduled_spec_decode_tokens, {"r0": [13]})
+    drive.offer({"r0": [13]})
+    drive.expect_schedule({"r0": 2}, "The second offer took the place of the first.", {"r0": [13]})
 
 
 @check(points=1, rule="Then the waiting ones", examples=FEW)
@@ -378,8 +423,8 @@ def test_spare_seats_and_names_change_nothing(
     plain = Drive(lesson, prompts, name="r", max_num_seqs=seats, **limits)
     other = Drive(lesson, prompts, name="x", max_num_seqs=seats + spare, **limits)
     for _ in range(5):
-        renamed = [(f"x{request_id[1:]}", num_tokens) for request_id, num_tokens in plain.step()]
-        expect(other.step(), renamed, "The same step, with the other ids.")
+        step = {f"x{request_id[1:]}": num_tokens for request_id, num_tokens in plain.step().items()}
+        other.expect_step(step, "The same step, with the other ids.")
 
 
 @check(
@@ -451,6 +496,17 @@ class EngineScheduler:
     def update_from_output(self, sampled: dict[str, list[int]]) -> None:
         self.scheduler.update_from_output(self.output, sampled)
 
+    def before(self) -> str:
+        """The queues as they are, in words."""
+        running = ", ".join(
+            f"{each.request_id} with {each.num_computed_tokens} of "
+            f"{counted(each.num_tokens, 'token')} computed and "
+            f"{counted(len(each.spec_token_ids), 'draft')}"
+            for each in self.scheduler.running
+        )
+        waiting = ", ".join(self.scheduler.waiting_queues.request_ids())
+        return f"Running: {running or 'nobody'}. Waiting: {waiting or 'nobody'}."
+
     def update_draft_token_ids(self, drafts: dict[str, list[int]]) -> None:
         self.scheduler.update_draft_token_ids(drafts)
 
@@ -464,7 +520,20 @@ class EngineScheduler:
         }
 
 
-@check(points=2, rule="Your task", needs=["test_running_requests_come_first"], examples=30)
+@check(
+    points=2,
+    rule="Running requests first",
+    needs=[
+        "test_the_smaller_limit_is_the_budget",
+        "test_no_budget_is_wasted",
+        "test_nothing_to_compute_is_skipped",
+        "test_unchunked_head_blocks_the_queue",
+        "test_the_sampled_token_has_room",
+        "test_drafts_live_until_their_request_is_scheduled",
+        "test_drafts_of_chunks_and_strangers_are_dropped",
+    ],
+    examples=30,
+)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 3), st.integers(0, 3)), max_size=12),
     SEATS,
@@ -499,17 +568,10 @@ def test_the_engine_decides_the_same(
             num_prompt_tokens = min(arriving, max_model_len - 1)
             theirs.add_request(f"r{number}", num_prompt_tokens, 3 + num_drafts)
             engines.add_request(f"r{number}", num_prompt_tokens, 3 + num_drafts)
+        before = engines.before()
         step, own = theirs.schedule(), engines.schedule()
-        expect(
-            list(step.num_scheduled_tokens.items()),
-            list(own.num_scheduled_tokens.items()),
-            f"Step {number} of the engine.",
-        )
-        expect(
-            step.scheduled_spec_decode_tokens,
-            own.scheduled_spec_decode_tokens,
-            f"The drafts of step {number}.",
-        )
+        expect_tokens(step, own.num_scheduled_tokens, before)
+        expect(step.scheduled_spec_decode_tokens, own.scheduled_spec_decode_tokens, before)
         sampled = engines.model(accepted)
         theirs.update_from_output(sampled)
         engines.update_from_output(sampled)
@@ -521,7 +583,22 @@ def test_the_engine_decides_the_same(
         engines.update_draft_token_ids(drafts)
 
 
-@check(points=1, rule="Your task", needs=["test_the_engine_decides_the_same"])
+class Watched:
+    """A submission's scheduler whose every step must be the engine's."""
+
+    def __init__(self, theirs: Any, steps: list[StepRecord]) -> None:
+        self.theirs, self.steps = theirs, iter(steps)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.theirs, name)
+
+    def schedule(self) -> Any:
+        output, own = self.theirs.schedule(), next(self.steps)
+        expect_tokens(output, own.num_scheduled_tokens, f"Step {own.step} of the engine.")
+        return output
+
+
+@check(points=1, rule="Then the waiting ones", needs=["test_the_engine_decides_the_same"])
 def test_the_engine_runs_on_it(lesson: Any) -> None:
     """The whole engine, run by this scheduler, takes the same steps and gives the same outputs."""
     requests = [
@@ -537,10 +614,14 @@ def test_the_engine_runs_on_it(lesson: Any) -> None:
          "long_prefill_token_threshold": 9},
         {"max_num_batched_tokens": 70, "max_model_len": 66, "enable_chunked_prefill": False},
     ):  # fmt: skip
+        new_story()
         story(f"Eight requests arrive in steps 0 to 9. The engine: {engine}.")
         ample = {"num_gpu_blocks": 99, "enable_prefix_caching": False}
         workload = parse_workload({"engine": engine | ample, "requests": requests}, "eight")
-        theirs, engines = run_workload(workload, install(Parts(), lesson)), run_workload(workload)
-        for step, own in zip(theirs.steps, engines.steps, strict=False):
-            expect(step.to_dict(), own.to_dict(), f"Step {own.step} of the engine.")
-        expect(theirs.outputs, engines.outputs, "The tokens that the requests got.")
+        own = run_workload(workload)
+
+        def scheduler(*limits: Any, steps: list[StepRecord] = own.steps) -> Watched:
+            return Watched(lesson.Scheduler(*limits), steps)
+
+        theirs = run_workload(workload, install(Parts(), SimpleNamespace(Scheduler=scheduler)))
+        expect(theirs.outputs, own.outputs, "The tokens that the requests got.")
