@@ -32,5 +32,7 @@ def test_the_text_goes_through_the_pager_in_a_terminal(home: Path, tmp_path: Pat
     pager.chmod(0o755)
     env = {"VLLMLINGS_HOME": str(home), "PAGER": str(pager)}
     with Terminal([COMMAND, "read", "block_pool"], env) as terminal:
-        assert terminal.wait_for_end() == 0
+        terminal.wait_for("Enter: done")
         assert "THROUGH THE PAGER\nBlock pool\n" in terminal.text
+        terminal.press("\r")
+        assert terminal.wait_for_end() == 0
