@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from grader.runner.process import Channel, Child, Closed, fork
+from grader.runner.process import Channel, Child, Closed, fork, interruptible
 from grader.runner.tasks import Checking, Done, Loading, Order, Task, blocked
 from grader.verdict import LoadError
 
@@ -77,7 +77,9 @@ class Dispatch:
                         busy[seat] = number
                 if not busy:
                     return
-                for key, _ in selector.select():
+                with interruptible():
+                    ready = selector.select()
+                for key, _ in ready:
                     number = busy.pop(key.data, None)
                     task = "no task" if number is None else self._tasks[number].name
                     self._finish(_received(key.data, task))

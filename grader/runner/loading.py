@@ -43,7 +43,7 @@ def public_names(stub: str) -> list[str]:
 def _line_of(file: Path, line: int | None) -> str:
     """The line with this number; nothing where there is none, or none that can be read."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
         return ""
     return lines[line - 1] if line is not None and 1 <= line <= len(lines) else ""

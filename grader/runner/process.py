@@ -6,7 +6,8 @@ import socket
 import struct
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 _HEADER = struct.Struct("<I")
@@ -53,7 +54,8 @@ class Channel:
         received = bytearray()
         while len(received) < size:
             try:
-                part = self._end.recv(size - len(received))
+                with interruptible():
+                    part = self._end.recv(size - len(received))
             except OSError as error:
                 raise Closed from error
             if not part:
@@ -85,6 +87,25 @@ class Child:
             os.waitpid(self.pid, 0)
         except ChildProcessError:
             return  # a handler of the caller's own has waited for it
+
+
+def hold_interrupts() -> None:
+    """From now on Ctrl-C reaches this process only while it waits, as ``interruptible`` says.
+
+    Anywhere else it might come in the midst of what a library does, which then complains about it
+    on the learner's terminal.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A block that waits, and that Ctrl-C may end."""
+    held = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def fork(body: Callable[[Channel], None]) -> Child:

@@ -12,7 +12,7 @@ import msgspec
 
 from grader.lessons import Lesson
 from grader.runner.interpreter import Interpreter
-from grader.runner.process import Channel, Closed
+from grader.runner.process import Channel, Closed, hold_interrupts
 from grader.stub import stub_of
 from grader.verdict import GraderError, Verdict
 from grader.worker import Worker
@@ -47,6 +47,7 @@ def serve(channel: Channel, lesson: Lesson, interpreter: Interpreter, jobs: int)
     """Grade one request after another, until the channel closes."""
     # A suite's own prints must not end up in what the command prints, which may be JSON.
     os.dup2(2, 1)
+    hold_interrupts()
     bench = Bench(lesson, interpreter, jobs)
     try:
         _collect_and_serve(channel, bench)

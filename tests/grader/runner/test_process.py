@@ -1,10 +1,11 @@
 """Forked processes and their channels."""
 
 import os
+import signal
 
 import pytest
 
-from grader.runner.process import Channel, Closed, fork
+from grader.runner.process import Channel, Closed, fork, hold_interrupts
 
 
 def test_messages_come_whole_and_in_order() -> None:
@@ -31,3 +32,17 @@ def test_a_process_that_is_killed_is_waited_for() -> None:
     child.kill()
     with pytest.raises(ProcessLookupError):
         os.kill(child.pid, 0)
+
+
+def test_ctrl_c_reaches_a_process_that_holds_it_only_while_it_waits() -> None:
+    def work(channel: Channel) -> None:
+        hold_interrupts()
+        os.kill(os.getpid(), signal.SIGINT)
+        channel.send(b"worked on")
+        channel.receive()
+
+    child = fork(work)
+    assert child.channel.receive() == b"worked on"
+    with pytest.raises(Closed):
+        child.channel.receive()
+    child.end()
