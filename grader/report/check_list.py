@@ -10,10 +10,13 @@ from rich.text import Text
 
 from grader.report.failure import in_one_line
 from grader.report.words import counted, listed
-from grader.verdict import CheckResult, NotImplementedYet
+from grader.verdict import CheckResult, Died, NotImplementedYet, OutOfMemory, TimedOut
 
 SYMBOLS = {"passed": "✓", "failed": "✗", "blocked": "○", "error": "!"}
 STYLES = {"passed": "good", "failed": "bad", "blocked": "wait", "error": "bad"}
+
+# What most checks come to alike, whatever their rules: it says little of each.
+ALIKE = (NotImplementedYet, TimedOut, Died, OutOfMemory)
 
 Numbered = list[tuple[int, CheckResult]]
 
@@ -23,12 +26,10 @@ def check_list(checks: list[CheckResult], full: bool) -> RenderableType:
     numbered = list(enumerate(checks, start=1))
     if full:
         return _table(numbered, numbered)
-    unwritten = [one for one in numbered if isinstance(one[1].failure, NotImplementedYet)]
+    alike = [one for one in numbered if isinstance(one[1].failure, ALIKE)]
     blocked = [one for one in numbered if one[1].outcome == "blocked"]
-    alone = [
-        one for one in numbered if one not in unwritten and one[1].outcome in ("failed", "error")
-    ]
-    parts: list[RenderableType] = [*_passed(checks), *_blocked(blocked), *_unwritten(unwritten)]
+    alone = [one for one in numbered if one not in alike and one[1].outcome in ("failed", "error")]
+    parts: list[RenderableType] = [*_passed(checks), *_blocked(blocked), *_alike(alike)]
     if alone:
         parts.append(_table(alone, numbered))
     return Group(*parts)
@@ -49,13 +50,15 @@ def _blocked(blocked: Numbered) -> Iterator[Text]:
         yield _line("blocked", f"{counted(len(blocked), 'check')} {waits} for others: {numbers}")
 
 
-def _unwritten(unwritten: Numbered) -> Iterator[Text]:
-    """The checks that come to a part which is not written yet, a line for each part."""
-    parts: dict[str, list[str]] = {}
-    for number, check in unwritten:
+def _alike(alike: Numbered) -> Iterator[Text]:
+    """The checks that came to the same end, a line for each end or part that is not written."""
+    ends: dict[str, list[str]] = {}
+    for number, check in alike:
         assert check.failure is not None
-        parts.setdefault(in_one_line(check.failure), []).append(str(number))
-    for words, numbers in parts.items():
+        late = isinstance(check.failure, TimedOut)
+        words = "a call did not come back in time" if late else in_one_line(check.failure)
+        ends.setdefault(words, []).append(str(number))
+    for words, numbers in ends.items():
         yield _line("failed", f"{words}: check{'s'[: len(numbers) > 1]} {listed(numbers)}")
 
 

@@ -71,7 +71,7 @@ def course_list(
             parts.append(Padding(_to_come(f"{rest} more to come"), (0, 0, 0, 2), expand=False))
     if to_come:
         parts += [Text(), _topics_to_come(to_come)]
-        parts.append(commands(("vllmlings list --all", "every lesson")))
+        parts += [Text(), commands(("vllmlings list --all", "every lesson"))]
     return Group(*parts[1:])
 
 

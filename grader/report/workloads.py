@@ -8,6 +8,8 @@ from rich.text import Text
 
 from grader.report.words import commands
 
+FIRST = "first_steps"
+
 
 def workload_list(workloads: list[tuple[str, str]]) -> RenderableType:
     """The name of each workload with what it is about, and how one is run."""
@@ -16,6 +18,5 @@ def workload_list(workloads: list[tuple[str, str]]) -> RenderableType:
     table.add_column(ratio=1)
     for name, words in workloads:
         table.add_row(Text(name, style="name"), Text(words))
-    name = workloads[0][0] if workloads else "WORKLOAD"
-    run = (f"vllmlings engine {name}", "runs the engine on it")
+    run = (f"vllmlings engine {FIRST}", "runs the engine on it")
     return Group(table, Text(), commands(run, (f"{run[0]} --mine", "on your own parts")))

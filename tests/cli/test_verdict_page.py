@@ -110,6 +110,13 @@ def test_checks_that_come_to_the_same_unwritten_part_are_one_line(page) -> None:
     ]
 
 
+def test_checks_that_meet_the_same_endless_loop_are_one_line(page) -> None:
+    loops = [failed(TimedOut(call="f()", seconds=s), "A rule.") for s in (5.0, 0.25, 0.25)]
+    lines = page(verdict(*loops)).splitlines()
+    assert lines[0] == "✗ a call did not come back in time: checks 1, 2 and 3"
+    assert lines[1] == ""
+
+
 def test_as_few_stories_are_told_as_there_is_room_for(page) -> None:
     one = verdict(*(failed(MISMATCHED, f"Rule {n}.") for n in range(5)))
     text = page(one, told=1)
@@ -177,7 +184,7 @@ def test_one_endless_loop_stands_for_all(page) -> None:
         for n in range(4)
     ]
     text = page(verdict(*loops, failed(MISMATCHED)))
-    assert text.count("did not come back") == 1
+    assert text.count("did not come back within") == 1
     assert "f(1) did not come back within 5 s" in text
     assert text.count("the engine:") == 1
     assert "3 more failed" in text
