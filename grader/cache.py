@@ -23,13 +23,24 @@ def key(lesson: Lesson, submission: Path) -> str:
     Raises:
         OSError: a file cannot be read.
     """
+    digest = hashlib.sha256(standard(lesson).encode())
+    digest.update(submission.read_bytes())
+    # Where it lies shows in its messages.
+    digest.update(str(submission.resolve()).encode())
+    return digest.hexdigest()
+
+
+def standard(lesson: Lesson) -> str:
+    """What the lesson's submissions are graded by, as one digest: solution, suite and engine.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
     digest = hashlib.sha256(_engine().encode())
-    for path in (submission, lesson.solution, lesson.suite):
+    for path in (lesson.solution, lesson.suite):
         content = path.read_bytes()
         digest.update(f"{path.name} {len(content)}\n".encode())
         digest.update(content)
-    # Where it lies shows in its messages.
-    digest.update(str(submission.resolve()).encode())
     return digest.hexdigest()
 
 
