@@ -7,6 +7,7 @@ is fetched whole the first time; so does everything where a server gives no part
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,12 +17,13 @@ from typing import Protocol
 from manifest import pins, symbols
 from manifest.cache import Cache
 from manifest.checksums import check, checksum
-from manifest.errors import NoRangeSupport, NoSuchFile, Offline, SourceError
+from manifest.errors import NoRangeSupport, NoSuchFile, NoSuchRelease, Offline, SourceError
 from manifest.index import Index, PublishedFile
 from manifest.sdist_files import SdistFiles
 from manifest.wheel_files import WheelFiles
 
 ONLY_IN_SDIST = ("benchmarks", "cmake", "csrc", "docs", "examples", "rust", "tests", "tools")
+_VERSION = re.compile(r"\d[\w.+!-]*")
 
 
 class Listener(Protocol):
@@ -69,9 +71,15 @@ class PublishedRelease:
         pinned: pins.Pins | None = None,
         cited: Mapping[str, str] | None = None,
     ) -> None:
-        """By default all is as in the manifest: `cited` has the sha256 of files in hex by path."""
+        """By default all is as in the manifest: `cited` has the sha256 of files in hex by path.
+
+        Raises:
+            NoSuchRelease: the version is none.
+        """
         self._pins = pinned or pins.load()
-        self.version = version or self._pins.version
+        self.version = (version or self._pins.version).removeprefix("v")
+        if not _VERSION.fullmatch(self.version):
+            raise NoSuchRelease(self.version)
         self.index = index or Index()
         self._listener = listener or Silent()
         self._warned = False
@@ -127,6 +135,8 @@ class PublishedRelease:
         self.index.close()
 
     def _read(self, path: str) -> bytes:
+        if ".." in path.split("/") or path.startswith("/"):
+            raise NoSuchFile(path, self.version)
         if path.startswith("vllm/"):
             if self._in_parts:
                 try:

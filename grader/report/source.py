@@ -62,7 +62,7 @@ def _code(excerpt: Excerpt, first: int, last: int) -> Syntax:
     code = "\n".join(harmless(line) for line in excerpt.lines)
     return Syntax(
         code,
-        Syntax.guess_lexer(excerpt.file, code),
+        Syntax.guess_lexer(excerpt.file),
         theme="ansi_dark",
         background_color="default",
         line_numbers=True,

@@ -12,7 +12,6 @@ from manifest.errors import (
     NoSuchFile,
     NoSuchRelease,
     Offline,
-    SourceError,
     TimedOut,
     WrongHash,
     YankedRelease,
@@ -129,8 +128,6 @@ def test_who_does_not_answer_in_time_is_not_waited_for(
 def test_a_release_that_is_not_there_is_told_with_the_newest(opened: Opened) -> None:
     with pytest.raises(NoSuchRelease, match=f"its newest is {NEW}"):
         opened("9.9.9").read(POOL)
-    with pytest.raises(NoSuchRelease):
-        opened("newest one").read(POOL)
 
 
 def test_a_file_that_is_not_there_is_told_with_what_is_like_it(opened: Opened) -> None:
@@ -198,8 +195,15 @@ def test_a_server_without_ranges_is_asked_for_the_source_distribution(
 
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "vllm/../../x.py"])
 def test_no_path_leads_out_of_a_release(opened: Opened, path: str) -> None:
-    with pytest.raises((SourceError, ValueError)):
+    with pytest.raises(NoSuchFile):
         opened().read(path)
+
+
+@pytest.mark.parametrize("version", ["../1.0.0", "newest one", "1/0"])
+def test_what_is_no_version_is_no_release(opened: Opened, version: str) -> None:
+    with pytest.raises(NoSuchRelease):
+        opened(version)
+    assert opened(f"v{OLD}").version == OLD
 
 
 def test_the_pins_of_a_release_are_what_the_index_has(opened: Opened, index: LocalIndex) -> None:
