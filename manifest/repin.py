@@ -40,7 +40,8 @@ class Blocked(Exception):
         self.obstacles = obstacles
 
     def __str__(self) -> str:
-        return f"{len(self.obstacles)} entries must be mapped or dropped first"
+        count = len(self.obstacles)
+        return f"{count} {'entry' if count == 1 else 'entries'} must be mapped or dropped first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +181,14 @@ def _contents(
         content = state_anew(cite_anew(text.content, targets), values, dropped)
         if content != text.content:
             yield root / text.name, content
-    text_of_facts = facts.FACTS_FILE.read_text(encoding="utf-8")
-    yield facts.FACTS_FILE, change_facts(text_of_facts, values, places, dropped)
-    yield symbols.SYMBOLS_FILE, symbols.dump(found.values())
-    yield pins.PINS_FILE, pins.dump(new_pins)
+    folder = root / "manifest"
+    file = folder / facts.FACTS_FILE.name
+    yield file, change_facts(file.read_text(encoding="utf-8"), values, places, dropped)
+    yield folder / symbols.SYMBOLS_FILE.name, symbols.dump(found.values())
+    yield folder / pins.PINS_FILE.name, pins.dump(new_pins)
     record = new_pins.wheel.record
     sealed = seal.seal_of(new_pins.version, record, found.values(), new_facts.values())
-    yield seal.SEAL_FILE, seal.dump(sealed)
+    yield folder / seal.SEAL_FILE.name, seal.dump(sealed)
 
 
 def _naming(version: str, root: Path) -> Iterator[str]:

@@ -32,5 +32,5 @@ def command(live: bool) -> None:
     noted = live and not problems and sealed != manifest.seal
     if noted:
         write_atomically(seal.SEAL_FILE, seal.dump(sealed))
-    show(check_page(manifest, problems, live, noted))
+    show(check_page(manifest, problems, live, noted), whole_lines=True)
     sys.exit(1 if problems else 0)

@@ -34,7 +34,7 @@ def command(release: str, maps: tuple[str, ...], drops: tuple[str, ...], dry_run
         if not dry_run:
             write_together(repinned.contents)
     except Blocked as blocked:
-        show(blocked_page(release, blocked))
+        show(blocked_page(release, blocked), whole_lines=True)
         sys.exit(1)
     except (SourceError, OSError) as error:
         raise click.ClickException(str(error)) from error

@@ -36,19 +36,20 @@ def make_console(stderr: bool = False) -> Console:
     return console
 
 
-def show(renderable: RenderableType, width: int | None = None) -> None:
+def show(renderable: RenderableType, width: int | None = None, whole_lines: bool = False) -> None:
     """Print to stdout; without colour, no line ends in blanks.
 
-    An output that is no terminal is as wide as the page would like, if that is given.
+    An output that is no terminal is as wide as the page would like, if that is given. With
+    `whole_lines`, a line that may not be wrapped is wider than the terminal if it must.
     """
     console = make_console()
     if width is not None and not console.is_terminal:
         console.width = max(console.width, width)
     if console.color_system is not None and not console.no_color:
-        console.print(renderable)
+        console.print(renderable, crop=not whole_lines)
         return
     with console.capture() as captured:
-        console.print(renderable)
+        console.print(renderable, crop=not whole_lines)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 

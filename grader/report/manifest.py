@@ -38,8 +38,12 @@ def blocked_page(version: str, blocked: Blocked) -> RenderableType:
         lines.append(Text.assemble((one.key, "name"), f"  {one.problem}"))
         lines += [_to_copy(f"  --map {shlex.quote(f'{one.key}={key}')}") for key in one.offers]
         lines += [_to_copy(f"  --drop {shlex.quote(one.key)}"), Text()]
-    told = f"Add one of these for each to: vllmlings manifest repin {version}"
-    return Group(*lines, Text(f"{told} (--map OLD=NEW takes any other place, too)"))
+    return Group(
+        *lines,
+        Text(f"Add one of these for each to: vllmlings manifest repin {version}"),
+        Text("--map OLD=NEW takes any other place, too. A fact that is read in another way now"),
+        Text("needs another probe in manifest/facts.yaml, in place of either."),
+    )
 
 
 def repinned_page(repinned: Repinned, dry_run: bool) -> RenderableType:
