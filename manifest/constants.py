@@ -41,9 +41,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: lambda a, b: a is b,
     ast.IsNot: lambda a, b: a is not b,
     ast.Lt: operator.lt,
-    ast.LtE: operator.le,
     ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
 }
 _CALLS: dict[str, Callable[..., Any]] = {
     "int": int,
