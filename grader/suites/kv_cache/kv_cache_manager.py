@@ -90,6 +90,13 @@ def look_up(manager: Any, request: Any) -> tuple[list[int], int]:
     return hit
 
 
+def table_of(manager: Any, name: str) -> list[int]:
+    """The request's block table, of the right form."""
+    table: list[int] = manager.get_block_ids(name)
+    require(isinstance(table, list), "get_block_ids returns a list of blocks.", returned=table)
+    return table
+
+
 def admit(lesson: Any, manager: Any, name: str, text: str, **flags: Any) -> list[int] | None:
     """Look the request up and ask for slots for all the rest of it."""
     request = request_of(lesson, name, text)
@@ -237,7 +244,7 @@ def test_free_hits_need_room(
         expect(new, None, because)
     else:
         require(new is not None, because, returned=new)
-        table = manager.get_block_ids("c")
+        table = table_of(manager, "c")
         require(len(table) == shared + missing, because, table=table)
         expect(table[:shared], list(range(1, shared + 1)), "The table starts with the hit.")
         expect(len(manager.free_order()), len(free) - need, because)
@@ -393,9 +400,13 @@ def test_drafts_are_never_cached(
     expect(num_cached(lesson, manager, LETTERS[:22]), known // SIZE, "Known tokens alone.")
     after = known + accepted + 1
     request = request_of(lesson, "a", LETTERS[:after], after - 1)
-    held = len(manager.get_block_ids("a"))
-    new = manager.allocate_slots(request, 1)
-    expect(len(new), max(-(-after // SIZE) - held, 0), f"{after} slots, {held} blocks are held.")
+    held = len(table_of(manager, "a"))
+    manager.allocate_slots(request, 1)
+    blocks = max(-(-after // SIZE), held)
+    require(
+        len(table_of(manager, "a")) == blocks,
+        f"For {after} slots it holds {blocks} blocks; it had {held}.",
+    )
     expect(num_cached(lesson, manager, LETTERS[:22]), after // SIZE, f"{after} tokens are known.")
 
 
@@ -447,8 +458,8 @@ def test_free_gives_back_in_reverse(lesson: Any) -> None:
     manager = manager_of(lesson, 8)
     admit(lesson, manager, "b", text)
     admit(lesson, manager, "c", text)
-    shared = manager.get_block_ids("b")[:3]
-    expect(manager.get_block_ids("c")[:3], shared)
+    shared = table_of(manager, "b")[:3]
+    expect(table_of(manager, "c")[:3], shared)
     manager.free("b")
     free = manager.free_order()
     require(not set(shared) & set(free), "Request c holds these blocks.", blocks=shared, free=free)
@@ -476,7 +487,7 @@ def test_common_prefix(lesson: Any, lengths: list[tuple[int, int]]) -> None:
     for number, (common, own) in enumerate(lengths):
         text = LETTERS[:common] + str(number) * (own or (not common))
         if admit(lesson, manager, f"r{number}", text) is not None:
-            tables[f"r{number}"] = manager.get_block_ids(f"r{number}")
+            tables[f"r{number}"] = table_of(manager, f"r{number}")
     while tables:
         common_blocks = 0
         for column in zip(*tables.values(), strict=False):
@@ -570,7 +581,12 @@ def test_every_slot_keeps_its_token(lesson: Any, operations: list[Any]) -> None:
     running: dict[str, str] = {}
 
     def write(name: str, start: int) -> None:
-        table, text = manager.get_block_ids(name), running[name]
+        table, text = table_of(manager, name), running[name]
+        require(
+            len(table) * SIZE >= len(text),
+            f"{name!r} has slots for its {len(text)} tokens.",
+            table=table,
+        )
         for position in range(start, len(text)):
             block = table[position // SIZE]
             slots[block] = slots.get(block, "")[: position % SIZE] + text[position]
@@ -597,7 +613,7 @@ def test_every_slot_keeps_its_token(lesson: Any, operations: list[Any]) -> None:
             manager.free(name)
             del running[name]
         for name, text in running.items():
-            table = manager.get_block_ids(name)
+            table = table_of(manager, name)
             read = "".join(slots.get(block, "")[:SIZE] for block in table)
             expect(read[: len(text)], text, f"What {name!r} reads through its table {table}.")
 
