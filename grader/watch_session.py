@@ -130,7 +130,9 @@ class WatchSession:
                 line.append(f" {key} ", style="reverse").append(f" {what}   ")
             show(line)
         else:
-            self._say("Waiting for the next save; Ctrl-C ends. (Keys need a foreground terminal.)")
+            self._say(
+                "\nWaiting for the next save; Ctrl-C ends. (Keys need a foreground terminal.)"
+            )
         sys.stdout.flush()
 
     @staticmethod

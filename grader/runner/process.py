@@ -127,6 +127,9 @@ def fork(body: Callable[[Channel], None]) -> Child:
         return Child(pid, Channel(ours))
     code = 1
     try:
+        # How the parent ends when it is told to is not for this one: it has nothing to put back.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
         # Its siblings' too: they would never see their channels close while this one lives.
         for end in _ours:

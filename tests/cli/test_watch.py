@@ -121,8 +121,9 @@ def test_in_the_background_it_watches_without_keys_and_is_not_stopped(home: Path
         save(home / "exercises" / f"{LESSON}.py", "def f(:\n")
         terminal.wait_for("✗ cannot be loaded")
         assert terminal.modes() == terminal.modes_before
-        os.kill(int(pid.read_text(encoding="utf-8")), signal.SIGTERM)
+        os.killpg(int(pid.read_text(encoding="utf-8")), signal.SIGTERM)
         terminal.wait_for(f"ended with {128 + signal.SIGTERM}")
+        assert "ERROR" not in terminal.text
         assert terminal.modes() == terminal.modes_before
 
 
