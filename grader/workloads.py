@@ -1,6 +1,6 @@
 """Reading a workload from a YAML file, with each mistake told in one line."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,40 @@ import yaml
 from reference.workload import Workload, WorkloadError, parse_workload
 
 
-def read_workload(path: Path) -> Workload:
-    """The workload in a file.
+def read_workload(path: Path, changes: Iterable[str] = ()) -> Workload:
+    """The workload in a file, with `changes` to it such as `engine.policy=priority`.
 
     Raises:
-        WorkloadError: the file cannot be read, is no YAML, or describes no workload.
+        WorkloadError: the file cannot be read, is no YAML, or describes no workload; or a change
+            is none.
     """
-    return parse_workload(read_yaml(path), path.name)
+    data = read_yaml(path)
+    for change in changes:
+        _apply(data, change)
+    return parse_workload(data, path.name)
+
+
+def _apply(data: Any, change: str) -> None:
+    """Set one value: by its keys, with a request by its id, `requests.a.priority=1`."""
+    keys, equals, value = change.partition("=")
+    *folders, last = keys.split(".")
+    if not equals or not last:
+        raise WorkloadError("--set", change, "is no change", "KEY=VALUE, as engine.block_size=8")
+    for key in folders:
+        data = _inside(data, key)
+    if not isinstance(data, dict):
+        raise WorkloadError("--set", keys, "is not in the workload", "the keys of its file")
+    try:
+        data[last] = yaml.load(value, _StrictLoader)
+    except yaml.YAMLError:
+        raise WorkloadError("--set", keys, f"{value} is no YAML", "a value of YAML") from None
+
+
+def _inside(data: Any, key: str) -> Any:
+    """What stands under a key, or in a list under that id; None if nothing does."""
+    if isinstance(data, list):
+        return next((one for one in data if isinstance(one, dict) and one.get("id") == key), None)
+    return data.setdefault(key, {}) if isinstance(data, dict) else None
 
 
 def headline(path: Path) -> str:

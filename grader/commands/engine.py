@@ -21,10 +21,19 @@ STEPS = 60
 
 @click.command("engine")
 @click.argument("workload", required=False)
+@click.option(
+    "--set",
+    "changes",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change the workload for this run: engine.block_size=8, requests.a.priority=1.",
+)
 @click.option("--mine", is_flag=True, help="Run on your own parts, those that have passed.")
 @click.option("--json", "as_json", is_flag=True, help="The trace as JSON.")
 @click.option("--steps", default=STEPS, type=click.IntRange(1), help="Show so many steps at most.")
-def command(workload: str | None, mine: bool, as_json: bool, steps: int) -> None:
+def command(
+    workload: str | None, changes: tuple[str, ...], mine: bool, as_json: bool, steps: int
+) -> None:
     """Run the engine on WORKLOAD and show its steps and its block pool.
 
     WORKLOAD is a YAML file, or the name of one in exercises/workloads; without it, those are
@@ -39,7 +48,7 @@ def command(workload: str | None, mine: bool, as_json: bool, steps: int) -> None
         return
     path = _workload_file(learner, workload)
     try:
-        chosen = read_workload(path)
+        chosen = read_workload(path, changes)
     except WorkloadError as error:
         raise click.UsageError(str(error)) from error
     trace, parts = _run_mine(learner, chosen) if mine else (_run(chosen), None)

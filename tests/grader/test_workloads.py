@@ -58,3 +58,36 @@ def test_a_file_must_be_text(tmp_path: Path) -> None:
     path.write_bytes(b"a: \xff")
     with pytest.raises(WorkloadError, match="byte 4 is no UTF-8"):
         read_workload(path)
+
+
+SMALL = "engine: {block_size: 4}\nrequests:\n  - {id: a, prompt: [1, 2], max_tokens: 3}\n"
+
+
+def test_a_change_sets_one_value_by_its_keys_and_a_request_by_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    changes = ["engine.block_size=8", "requests.a.max_tokens=5", "model.vocab_size=100"]
+    workload = read_workload(path, changes)
+    assert workload.engine.block_size == 8
+    assert workload.requests[0].sampling_params.max_tokens == 5
+    assert workload.model.vocab_size == 100
+    assert path.read_text() == SMALL
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ("engine", "--set: engine: is no change; allowed: KEY=VALUE"),
+        ("engine.=1", "--set: engine.=1: is no change"),
+        ("requests.b.priority=1", "--set: requests.b.priority: is not in the workload"),
+        ("requests.a.id.x=1", "--set: requests.a.id.x: is not in the workload"),
+        ("engine.block_size=[1", "--set: engine.block_size: [1 is no YAML"),
+        ("engine.block_size=x", 'small.yaml: engine.block_size: got "x"'),
+    ],
+)
+def test_a_change_that_is_none_is_told_in_one_line(tmp_path: Path, change: str, line: str) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    with pytest.raises(WorkloadError) as told:
+        read_workload(path, [change])
+    assert str(told.value).startswith(line)
