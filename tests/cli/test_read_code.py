@@ -85,9 +85,9 @@ def test_what_is_not_to_be_had_is_told_in_a_line_and_the_reader_goes_on(
 ) -> None:
     terminal = reading()
     terminal.wait_for(WAITING)
-    assert symbols.load()[f"{TOUCH}#BlockPool.touch"].first > 0
     terminal.press(f"{number_of('BlockPool.touch')}")
     terminal.wait_for("not in the cache")
+    terminal.wait_for(WAITING)
     terminal.press("\r")
     assert terminal.wait_for_end() == 0
     assert terminal.modes() == terminal.modes_before
