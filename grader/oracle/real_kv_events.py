@@ -5,17 +5,16 @@ Runs in the oracle's environment alone.
 
 from typing import Any
 
-from vllm.distributed.kv_events import EventBatch, EventPublisher
+from vllm.distributed.kv_events import EventBatch
 
 #: What depends on the process or the workload's file, or is always empty here.
 _LEFT_OUT = ("lora_id", "locality", "ownership", "session_id")
 
 
-class EventCollector(EventPublisher):
-    """Keeps the batches that the scheduler hands to its publisher, one a step at most."""
+class EventCollector:
+    """Stands in for the scheduler's publisher: keeps its batches, one a step at most."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._batches: list[EventBatch] = []
 
     def publish(self, events: EventBatch) -> None:
