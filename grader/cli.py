@@ -26,8 +26,10 @@ COMMANDS = {
     "oracle": "Install and run the real vLLM to compare with.",
     "stubs": "Write the exercises' stubs from the solutions.",
     "prove": "Prove that the suites accept what is right and reject what is wrong.",
+    "classroom": "Grade a class: in a sandbox, into nbgrader's gradebook.",
     "manifest": "What the course cites of vLLM: check it, compare it with another release.",
 }
+FOR_TEACHERS = ("classroom",)
 FOR_AUTHORS = ("oracle", "stubs", "prove", "manifest")
 
 
@@ -59,10 +61,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        for title, authors in (("Commands", False), ("For authors of lessons", True)):
-            rows = [(n, t) for n, t in COMMANDS.items() if (n in FOR_AUTHORS) is authors]
+        others = {"For teachers": FOR_TEACHERS, "For authors of lessons": FOR_AUTHORS}
+        elsewhere = {name for names in others.values() for name in names}
+        own = tuple(name for name in COMMANDS if name not in elsewhere)
+        for title, names in ({"Commands": own} | others).items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, COMMANDS[name]) for name in names])
 
 
 @click.group(

@@ -36,13 +36,13 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `lessons` names lessons or whole topics (all that are written). `due` is when a topic is due,
     a date meaning its end, in UTC unless it says otherwise. `late` is nbgrader's penalty: none,
-    or zero points. `extra_credit` names lessons whose points come on top of the whole.
+    or zero points. `course_id` is nbgrader's name of the course.
     """
 
     lessons: tuple[str, ...] = ()
     due: dict[str, datetime | date] = {}
     late: Literal["none", "zero"] = "none"
-    extra_credit: tuple[str, ...] = ()
+    course_id: str = "default_course"
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,10 @@ class Course:
     def gradebook_url(self) -> str:
         """nbgrader's own default for this folder."""
         return f"sqlite:///{self.folder.resolve() / 'gradebook.db'}"
+
+    @property
+    def course_id(self) -> str:
+        return self.configuration.course_id
 
     @property
     def foreign_root(self) -> str | None:
@@ -98,7 +102,7 @@ def open_course(folder: Path) -> Course:
     configuration = _configuration(path)
     written = [lesson.path for lesson in load().written]
     chosen = configuration.lessons or tuple(written)
-    for name in (*chosen, *configuration.extra_credit):
+    for name in chosen:
         _require_known(path, name, written)
     topics = {lesson.split("/")[0] for lesson in written}
     for topic in configuration.due:

@@ -37,6 +37,10 @@ class Result(msgspec.Struct, frozen=True):
     verdict: Verdict
 
 
+class ExecutorLost(Exception):
+    """Whoever does the tasks is gone, with all that it was doing."""
+
+
 class Executor(Protocol):
     """Does tasks. It may take a task ahead of time, but no more than it needs to stay busy.
 

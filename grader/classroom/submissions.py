@@ -21,6 +21,7 @@ from typing import Literal
 import msgspec
 
 from grader.classroom.notebook import NotebookError, solution_of
+from grader.classroom.plain import Kind, NotPlain, of_system, read_plain, shown_size
 from grader.worker.limits import MIB
 
 LARGEST_SOURCE = MIB
@@ -28,17 +29,13 @@ LARGEST_NOTEBOOK = 16 * MIB
 LONGEST_NAME = 120
 SUFFIXES = (".py", ".ipynb")
 
-ProblemKind = Literal[
-    "link",
-    "no_file",
-    "unreadable",
-    "too_large",
-    "encoding",
-    "notebook",
-    "two_files",
-    "unknown_lesson",
-    "name",
-]
+ProblemKind = Kind | Literal["encoding", "notebook", "two_files", "unknown_lesson", "name"]
+_FIXES: dict[Kind, str] = {
+    "link": "hand in the file itself",
+    "no_file": "hand in a plain file",
+    "unreadable": "hand it in again, readable",
+    "too_large": "hand in the lesson alone, without data or outputs",
+}
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -184,7 +181,9 @@ class _Finder:
         except OSError as error:
             is_link = stat.S_ISLNK(os.stat(target, dir_fd=around, follow_symlinks=False).st_mode)
             if is_link or error.errno != errno.ENOTDIR:
-                self._stray("/".join(names), _of_system(error, is_link))
+                found = of_system(error, is_link)
+                problem = Problem(found.kind, found.cause, _FIXES[found.kind])
+                self._stray("/".join(names), problem)
             yield None
             return
         try:
@@ -204,93 +203,42 @@ def _read(folder: Path, place: _Place) -> Submission:
         return Submission(place.student, place.lesson, path, None, problem)
     try:
         source = _source(folder, path, place.lesson)
-    except _Unusable as unusable:
-        return Submission(place.student, place.lesson, path, None, unusable.problem)
-    return Submission(place.student, place.lesson, path, source)
+    except NotPlain as error:
+        problem = Problem(error.kind, error.cause, _FIXES[error.kind])
+    except NotebookError as error:
+        problem = Problem("notebook", error.cause, error.fix)
+    except NotUtf8 as error:
+        problem = Problem("encoding", str(error), "save the file as UTF-8")
+    else:
+        return Submission(place.student, place.lesson, path, source)
+    return Submission(place.student, place.lesson, path, None, problem)
 
 
-class _Unusable(Exception):
-    def __init__(self, kind: ProblemKind, cause: str, fix: str) -> None:
-        super().__init__(cause)
-        self.problem = Problem(kind, cause, fix)
+class NotUtf8(Exception):
+    """A file that no encoding is named in, and that is no UTF-8."""
 
 
 def _source(folder: Path, path: str, lesson: str) -> bytes:
     is_notebook = path.endswith(".ipynb")
-    content = _content(folder, path, LARGEST_NOTEBOOK if is_notebook else LARGEST_SOURCE)
+    largest = LARGEST_NOTEBOOK if is_notebook else LARGEST_SOURCE
+    content = read_plain(folder, path.split("/"), largest)
     if not is_notebook:
-        _decoded(content)
-        return content
-    try:
-        source = solution_of(content, lesson)
-    except NotebookError as error:
-        raise _Unusable("notebook", error.cause, error.fix) from None
+        return _utf8(content)
+    source = solution_of(content, lesson)
     if len(source) > LARGEST_SOURCE:
-        raise _too_large(LARGEST_SOURCE)
+        raise NotPlain("too_large", f"its code is larger than {shown_size(LARGEST_SOURCE)}")
     return source
 
 
-def _decoded(content: bytes) -> None:
-    # A cookie that names another encoding is Python's to judge: it is when the file is loaded.
+def _utf8(content: bytes) -> bytes:
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
-        if b"coding" in b"\n".join(content.splitlines()[:2]):
-            return
-        cause = f"byte {error.start} is no UTF-8"
-        raise _Unusable("encoding", cause, "save the file as UTF-8") from None
-
-
-def _content(folder: Path, path: str, largest: int) -> bytes:
-    """A plain file's bytes, through folders none of which is a link."""
-    opened: list[int] = []
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        around = None
-        *folders, name = (str(folder), *path.split("/"))
-        for part in folders:
-            # The course's own folder may be a link: it is the teacher's.
-            nofollow = flags if around is not None else flags & ~os.O_NOFOLLOW
-            around = os.open(part, nofollow | os.O_DIRECTORY, dir_fd=around)
-            opened.append(around)
-        # Opening a pipe or a device must not wait for anybody.
-        descriptor = os.open(name, flags | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=around)
-        opened.append(descriptor)
-        return _plain(descriptor, largest)
-    except OSError as error:
-        problem = _of_system(error, error.errno == errno.ELOOP)
-        raise _Unusable(problem.kind, problem.cause, problem.fix) from None
-    finally:
-        for descriptor in opened:
-            os.close(descriptor)
-
-
-def _plain(descriptor: int, largest: int) -> bytes:
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode):
-        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no plain file"
-        raise _Unusable("no_file", f"it is {kind}", "hand in a plain file")
-    if found.st_size > largest:
-        raise _too_large(largest)
-    content = bytearray()
-    # It may grow while it is read.
-    while len(content) <= largest and (part := os.read(descriptor, largest + 1 - len(content))):
-        content += part
-    if len(content) > largest:
-        raise _too_large(largest)
-    return bytes(content)
-
-
-def _too_large(largest: int) -> _Unusable:
-    cause = f"it is larger than {largest // MIB} MiB"
-    return _Unusable("too_large", cause, "hand in the lesson alone, without data or outputs")
-
-
-def _of_system(error: OSError, is_link: bool) -> Problem:
-    if is_link:
-        return Problem("link", "it is a symbolic link, which is not followed", "hand in the file")
-    cause = f"it cannot be read: {error.strerror}"
-    return Problem("unreadable", cause, "hand it in again, readable")
+        # One that names its encoding is Python's to judge when it is loaded.
+        if not any(b"coding" in line for line in content.split(b"\n", 2)[:2]):
+            cause = f"byte {error.start + 1} is no UTF-8"
+            raise NotUtf8(cause) from None
+    return content
 
 
 def _listed(names: list[str]) -> list[str]:

@@ -20,8 +20,9 @@ BAR_WIDTH = 24
 class Waiting:
     """How far the work has come, and the line that tells it."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, estimates: bool = False) -> None:
         self._what = what
+        self._estimates = estimates
         self._began = time.monotonic()
         self._done = 0
         self._total: int | None = None
@@ -41,10 +42,19 @@ class Waiting:
         if self._total:
             filled = BAR_WIDTH * self._done // self._total
             bar = "━" * filled + "─" * (BAR_WIDTH - filled)
-            return f"{self._what}  {bar}  {self._done} of {self._total}  {seconds:.0f} s"
+            left = self._left(seconds) if self._estimates else ""
+            return f"{self._what}  {bar}  {self._done} of {self._total}  {seconds:.0f} s{left}"
         place = int(seconds / INTERVAL) % (BAR_WIDTH - 3)
         bar = "─" * place + "━━━━" + "─" * (BAR_WIDTH - 4 - place)
         return f"{self._what}  {bar}  {seconds:.0f} s"
+
+    def _left(self, seconds: float) -> str:
+        """How much longer it takes if it goes on as it went."""
+        if not self._done or not self._total:
+            return ""
+        left = seconds / self._done * (self._total - self._done)
+        minutes = f"{left / 60:.0f} min" if left >= 100 else f"{left:.0f} s"
+        return f", about {minutes} left"
 
     def draw(self) -> None:
         """Draw the line over the last one."""
@@ -54,8 +64,10 @@ class Waiting:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[Waiting]:
+def waiting(what: str, estimates: bool = False) -> Iterator[Waiting]:
     """Show a progress bar while the block runs, if it runs longer than a second.
+
+    With `estimates` it tells how much longer that may be.
 
     The bar is drawn on stderr when that is a terminal, and is gone when the block ends. An alarm
     draws it and not a thread, because the block may fork.
@@ -63,7 +75,7 @@ def waiting(what: str) -> Iterator[Waiting]:
     >>> with waiting("Checking") as progress:
     ...     progress.advance(1, 10)
     """
-    state = Waiting(what)
+    state = Waiting(what, estimates)
     if not sys.stderr.isatty() or threading.current_thread() is not threading.main_thread():
         yield state
         return
