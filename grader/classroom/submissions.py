@@ -243,14 +243,20 @@ def _utf8(content: bytes) -> bytes:
 
 def _listed(names: list[str]) -> list[str]:
     """Those that are looked at, in order: none that is hidden or Python's own."""
-    return sorted(name for name in names if not name.startswith(".") and name != "__pycache__")
+    return sorted(name for name in names if not _is_hidden(name) and name != "__pycache__")
+
+
+def _is_hidden(name: str) -> bool:
+    # What begins with two dots is no tool's way to hide a file: somebody is to hear of it.
+    return name.startswith(".") and not name.startswith("..")
 
 
 def _problem_with_name(name: str) -> Problem | None:
-    if _printable(name) != name or len(name) > LONGEST_NAME or name != name.strip():
-        cause = "the folder's name cannot stand in a report"
-        return Problem("name", cause, f"give it one of at most {LONGEST_NAME} printable characters")
-    return None
+    is_plain = name == name.strip() and _printable(name) == name and not name.startswith(".")
+    if is_plain and len(name) <= LONGEST_NAME:
+        return None
+    cause = "the folder's name cannot stand in a report"
+    return Problem("name", cause, f"give it one of at most {LONGEST_NAME} printable characters")
 
 
 def _printable(text: str) -> str:
