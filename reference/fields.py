@@ -5,8 +5,12 @@ import json
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 REQUIRED = object()
+#: No whole number of a workload is larger, nor smaller than its negative.
+LARGEST = 2**63 - 1
+LONGEST_NAME = 64
 
 
 class WorkloadError(ValueError):
@@ -26,8 +30,24 @@ def got(value: object) -> str:
     >>> got("x"), got(True), got([1, 2])
     ('got "x"', 'got true', 'got [1, 2]')
     """
-    text = json.dumps(value, default=str, ensure_ascii=False)
+    text = json.dumps(_in_short(value), default=str, ensure_ascii=False)
     return f"got {text}" if len(text) <= 60 else f"got {text[:57]}..."
+
+
+def _in_short(value: object, depth: int = 3) -> object:
+    """The value without what would not be shown anyway: it may be huge, or contain itself."""
+    if isinstance(value, str):
+        return value[:60]
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return f"a whole number of {value.bit_length()} bits"
+    if isinstance(value, (list, tuple, set)):
+        return [_in_short(each, depth - 1) for each in islice(value, 20)] if depth else "..."
+    if isinstance(value, dict):
+        if not depth:
+            return "..."
+        few = islice(value.items(), 20)
+        return {str(_in_short(key, 0)): _in_short(each, depth - 1) for key, each in few}
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +62,16 @@ class WholeNumbers:
     maximum: int | None = None
 
     def __contains__(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
             return False
         above = self.minimum is None or value >= self.minimum
         return above and (self.maximum is None or value <= self.maximum)
 
     def __str__(self) -> str:
         if self.minimum is None:
-            return "a whole number"
+            return "a whole number of at most 64 bits"
+        if self.maximum is not None and self.minimum > self.maximum:
+            return "none, for those before it leave no room"
         if self.maximum is None:
             return f"a whole number of at least {self.minimum}"
         return f"a whole number from {self.minimum} to {self.maximum}"
@@ -136,6 +158,13 @@ class Fields:
             raise self.error(name, got(value), "a text of at least one character, in quotes")
         # A pickle, and so a block's hash, depends on whether equal texts are one object.
         return sys.intern(value)
+
+    def identifier(self, name: str) -> str:
+        """A text that can stand in a table: short, and of characters that print."""
+        value = self.text(name)
+        if len(value) > LONGEST_NAME or not value.isprintable():
+            raise self.error(name, got(value), f"1 to {LONGEST_NAME} characters that print")
+        return value
 
     def optional_text(self, name: str) -> str | None:
         """A text, or null."""

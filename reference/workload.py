@@ -140,7 +140,7 @@ def parse_workload(data: object, source: str) -> Workload:
     Traceback (most recent call last):
     ...
     reference.fields.WorkloadError: tight.yaml: engine.block_size: got "x"; allowed: a whole \
-number of at least 1
+number from 1 to 10000000
     """
     # The parser makes the objects of this module, so this module cannot need it to be imported.
     from reference.workload_parser import read_workload

@@ -28,6 +28,11 @@ REQUEST_KEYS = (
     *("stop_token_ids", "repetition_detection", "lora_name", "cache_salt", "mm_features"),
     *("prompt_logprobs", "abort", "grammar"),
 )
+#: What one process can hold and go through: larger ones would only fill the memory.
+MOST_STEPS = 1_000_000
+MOST_TOKENS = 10_000_000
+MOST_BLOCKS = 10_000_000
+LARGEST_VOCABULARY = 2**31
 PROMPT = "a list of tokens, or a mapping with length and seed, prefix, or all three"
 
 
@@ -36,8 +41,8 @@ def read_workload(data: object, source: str, name: str) -> Workload:
     top = Fields(data, source, "", WORKLOAD_KEYS)
     engine = _engine(top.mapping("engine", ENGINE_KEYS))
     model = _model(top.mapping("model", ("vocab_size", "eos_token_id")))
-    max_steps = top.integer("max_steps", 1000, minimum=1)
-    prefixes = _prefixes(top, model)
+    max_steps = top.integer("max_steps", 1000, minimum=1, maximum=MOST_STEPS)
+    prefixes = _prefixes(top, model, engine.max_model_len - 1)
     top.sequence("requests", allowed="a list of requests")
     return Workload(
         name=name,
@@ -54,14 +59,16 @@ def _engine(data: Fields) -> EngineConfig:
     default = EngineConfig()
     try:
         return EngineConfig(
-            block_size=data.integer("block_size", default.block_size, minimum=1),
-            num_gpu_blocks=data.integer("num_gpu_blocks", default.num_gpu_blocks, minimum=2),
-            max_model_len=data.integer("max_model_len", default.max_model_len, minimum=2),
-            max_num_seqs=data.integer("max_num_seqs", default.max_num_seqs, minimum=1),
+            block_size=data.integer("block_size", default.block_size, 1, MOST_TOKENS),
+            num_gpu_blocks=data.integer("num_gpu_blocks", default.num_gpu_blocks, 2, MOST_BLOCKS),
+            max_model_len=data.integer("max_model_len", default.max_model_len, 2, MOST_TOKENS),
+            max_num_seqs=data.integer("max_num_seqs", default.max_num_seqs, 1, MOST_TOKENS),
             max_num_batched_tokens=data.integer(
-                "max_num_batched_tokens", default.max_num_batched_tokens, minimum=1
+                "max_num_batched_tokens", default.max_num_batched_tokens, 1, MOST_TOKENS
             ),
-            max_num_scheduled_tokens=data.optional_integer("max_num_scheduled_tokens", minimum=1),
+            max_num_scheduled_tokens=data.optional_integer(
+                "max_num_scheduled_tokens", 1, MOST_TOKENS
+            ),
             long_prefill_token_threshold=data.integer(
                 "long_prefill_token_threshold", default.long_prefill_token_threshold, minimum=0
             ),
@@ -78,7 +85,7 @@ def _engine(data: Fields) -> EngineConfig:
             watermark=data.number("watermark", default.watermark),
             async_scheduling=data.boolean("async_scheduling", default.async_scheduling),
             num_speculative_tokens=data.integer(
-                "num_speculative_tokens", default.num_speculative_tokens, minimum=0
+                "num_speculative_tokens", default.num_speculative_tokens, 0, MOST_TOKENS
             ),
             **read_groups(data, default),
             enable_kv_cache_events=data.boolean(
@@ -99,12 +106,12 @@ def _policy(data: Fields) -> Policy:
 
 
 def _model(data: Fields) -> ModelConfig:
-    vocab_size = data.integer("vocab_size", ModelConfig().vocab_size, minimum=1)
+    vocab_size = data.integer("vocab_size", ModelConfig().vocab_size, 1, LARGEST_VOCABULARY)
     eos = data.optional_integer("eos_token_id", minimum=0, maximum=vocab_size - 1)
     return ModelConfig(vocab_size=vocab_size, eos_token_id=eos)
 
 
-def _prefixes(top: Fields, model: ModelConfig) -> Prefixes:
+def _prefixes(top: Fields, model: ModelConfig, longest: int) -> Prefixes:
     written = top.value("prefixes", {})
     if not isinstance(written, dict):
         raise top.error("prefixes", got(written), "a mapping from a name to a prefix")
@@ -112,14 +119,15 @@ def _prefixes(top: Fields, model: ModelConfig) -> Prefixes:
     for name in written:
         if not isinstance(name, str):
             raise data.error(str(name), got(name), "a text as the name of a prefix, in quotes")
-    return {name: _prefix(data, name, model) for name in written}
+    return {name: _prefix(data, name, model, longest) for name in written}
 
 
-def _prefix(data: Fields, name: str, model: ModelConfig) -> tuple[int, ...]:
+def _prefix(data: Fields, name: str, model: ModelConfig, longest: int) -> tuple[int, ...]:
     if isinstance(data.value(name), list):
         return data.integers(name, minimum=0, maximum=model.vocab_size - 1)
     drawn = data.mapping(name, ("length", "seed"))
-    return draw_tokens(drawn.integer("seed"), drawn.integer("length", minimum=1), model.vocab_size)
+    length = drawn.integer("length", minimum=1, maximum=longest)
+    return draw_tokens(drawn.integer("seed"), length, model.vocab_size)
 
 
 def _requests(
@@ -145,7 +153,7 @@ def _request(
     prompt = _prompt(data, engine, model, prefixes)
     arrival = data.integer("arrival", 0, minimum=0, maximum=max_steps - 1)
     return WorkloadRequest(
-        id=data.text("id"),
+        id=data.identifier("id"),
         prompt_token_ids=prompt,
         sampling_params=_sampling_params(data, model),
         arrival=arrival,

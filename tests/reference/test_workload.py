@@ -27,18 +27,37 @@ WRONG = [
     ({}, "requests: missing; allowed: a list of requests"),
     ({"requests": 3}, "requests: got 3; allowed: a list"),
     ({"requests": [], "engin": {}}, 'engin: unknown key; did you mean "engine"?; allowed: engine,'),
-    ({"requests": [], "max_steps": 0}, "max_steps: got 0; allowed: a whole number of at least 1"),
+    (
+        {"requests": [], "max_steps": 0},
+        "max_steps: got 0; allowed: a whole number from 1 to 1000000",
+    ),
+    ({"requests": [], "max_steps": 10**15}, "max_steps: got 1000000000000000; allowed: a whole"),
+    (
+        {"requests": [], "prefixes": {"p": {"length": 10**12, "seed": 1}}},
+        "prefixes.p.length: got 1000000000000; allowed: a whole number from 1 to",
+    ),
+    ({"requests": [], "model": {"vocab_size": 10**23}}, 'model.vocab_size: got "a whole number'),
     ({"requests": [], "engine": []}, "engine: got []; allowed: a mapping with block_size,"),
     (
         {"requests": [], "reset_prefix_cache": [-1]},
         "reset_prefix_cache[0]: got -1; allowed: a whole",
     ),
 ]
+CYCLE: list[object] = []
+CYCLE.append(CYCLE)
+LAUGHS: list[object] = [1] * 10
+for _ in range(20):
+    LAUGHS = [LAUGHS] * 10
 WRONG_ENGINE = [
-    ({"block_size": "x"}, 'block_size: got "x"; allowed: a whole number of at least 1'),
-    ({"block_size": True}, "block_size: got true; allowed: a whole number of at least 1"),
-    ({"block_size": 4.0}, "block_size: got 4.0; allowed: a whole number of at least 1"),
-    ({"num_gpu_blocks": 1}, "num_gpu_blocks: got 1; allowed: a whole number of at least 2"),
+    ({"block_size": CYCLE}, 'block_size: got [[["..."]]]; allowed: a whole number'),
+    ({"block_size": LAUGHS}, "block_size: got [[["),
+    ({"block_size": 1 << 400_000}, 'block_size: got "a whole number of 400001 bits"; allowed'),
+    ({"num_gpu_blocks": 10**11}, "num_gpu_blocks: got 100000000000; allowed: a whole number from"),
+    ({"max_model_len": 10**14}, "max_model_len: got 100000000000000; allowed: a whole number from"),
+    ({"block_size": "x"}, 'block_size: got "x"; allowed: a whole number from 1 to 10000000'),
+    ({"block_size": True}, "block_size: got true; allowed: a whole number from 1 to 10000000"),
+    ({"block_size": 4.0}, "block_size: got 4.0; allowed: a whole number from 1 to 10000000"),
+    ({"num_gpu_blocks": 1}, "num_gpu_blocks: got 1; allowed: a whole number from 2 to 10000000"),
     ({"policy": "lifo"}, 'policy: got "lifo"; allowed: fcfs or priority'),
     ({"watermark": 1}, "watermark: got 1.0; allowed: a number from 0 to below 1"),
     ({"watermark": float("nan")}, "watermark: got nan; allowed: a number from 0 to below 1"),
@@ -60,11 +79,14 @@ WRONG_ENGINE = [
     ),
     (
         {"max_num_scheduled_tokens": 0},
-        "max_num_scheduled_tokens: got 0; allowed: a whole number of at least 1, or null",
+        "max_num_scheduled_tokens: got 0; allowed: a whole number from 1 to 10000000, or null",
     ),
 ]
 WRONG_REQUEST = [
     ({"id": ""}, 'id: got ""; allowed: a text'),
+    ({"id": "\x00"}, 'id: got "\\u0000"; allowed: 1 to 64 characters that print'),
+    ({"id": "x" * 65}, 'id: got "xxx'),
+    ({"priority": 1 << 100}, 'priority: got "a whole number of 101 bits"; allowed: a whole number'),
     ({"id": 7}, "id: got 7; allowed: a text of at least one character, in quotes"),
     ({"prompt": []}, "prompt: 0 tokens; allowed: 1 to 511 tokens"),
     ({"prompt": [1] * 512}, "prompt: 512 tokens; allowed: 1 to 511 tokens (below max_model_len)"),
@@ -89,6 +111,10 @@ WRONG_REQUEST = [
     (
         {"mm_features": [{"identifier": n, "offset": 1, "length": 1} for n in "AB"]},
         "mm_features[1].offset: got 1; allowed: a whole number from 2 to 2",
+    ),
+    (
+        {"mm_features": [{"identifier": n, "offset": 1, "length": 2} for n in "AB"]},
+        "mm_features[1].offset: got 1; allowed: none, for those before it leave no room",
     ),
     (
         {"repetition_detection": {"max_pattern_size": 2, "min_count": 1}},
@@ -124,7 +150,7 @@ def test_an_error_carries_its_parts() -> None:
         engine(block_size="x")
     error = caught.value
     assert (error.source, error.key) == ("dir/tight.yaml", "engine.block_size")
-    assert (error.problem, error.allowed) == ('got "x"', "a whole number of at least 1")
+    assert (error.problem, error.allowed) == ('got "x"', "a whole number from 1 to 10000000")
 
 
 def test_ids_are_given_once() -> None:
