@@ -10,6 +10,7 @@ from reference.kv_cache_interface import (
     SlidingWindowSpec,
 )
 from reference.kv_cache_utils import resolve_block_sizes
+from reference.variants import Variants
 
 Policy = Literal["fcfs", "priority"]
 
@@ -42,6 +43,8 @@ class EngineConfig:
 
     ``enable_kv_cache_events`` has the prefix cache tell what it gains and loses.
 
+    ``variants`` turn on what other releases do.
+
     Raises:
         ConfigError: two fields contradict each other.
 
@@ -66,6 +69,7 @@ class EngineConfig:
     kv_cache_groups: tuple[KVCacheSpec, ...] | None = None
     prefix_cache_retention_interval: int | None = 0
     enable_kv_cache_events: bool = False
+    variants: Variants = Variants()
 
     def __post_init__(self) -> None:
         batched = self.max_num_batched_tokens

@@ -152,6 +152,8 @@ def _engine_to_dict(engine: EngineConfig) -> dict[str, Any]:
     data = _changed(engine, EngineConfig())
     if engine.kv_cache_groups is not None:
         data["kv_cache_groups"] = [spec.to_dict() for spec in engine.kv_cache_groups]
+    if "variants" in data:
+        data["variants"] = engine.variants.names()
     return data
 
 

@@ -6,6 +6,7 @@ from reference.config import ConfigError, EngineConfig, ModelConfig, Policy
 from reference.fields import Fields, got
 from reference.groups_parser import read_groups
 from reference.sampling_params import RepetitionDetectionParams, SamplingParams
+from reference.variants import VARIANT_NAMES, Variants
 from reference.workload import (
     Abort,
     Grammar,
@@ -91,6 +92,7 @@ def _engine(data: Fields) -> EngineConfig:
             enable_kv_cache_events=data.boolean(
                 "enable_kv_cache_events", default.enable_kv_cache_events
             ),
+            variants=_variants(data),
         )
     except ConfigError as error:
         raise data.error(error.field, error.problem, error.allowed) from None
@@ -103,6 +105,14 @@ def _policy(data: Fields) -> Policy:
     if value == "priority":
         return "priority"
     raise data.error("policy", got(value), "fcfs or priority")
+
+
+def _variants(data: Fields) -> Variants:
+    allowed = f"a list of some of {', '.join(VARIANT_NAMES)}"
+    names = data.sequence("variants", (), allowed)
+    if not all(isinstance(name, str) and name in VARIANT_NAMES for name in names):
+        raise data.error("variants", got(names), allowed)
+    return Variants.of(str(name) for name in names)
 
 
 def _model(data: Fields) -> ModelConfig:
