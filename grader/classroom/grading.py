@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +23,7 @@ from grader.stub import stub_of
 from grader.verdict import LoadError, Verdict
 
 Tell = Callable[[int, int], None]
+_Submissions = Collected | Sequence[Submission]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Graded:
 
 def grade_class(
     course: Course,
-    collected: Collected,
+    collected: _Submissions,
     executor: Executor,
     journal: Journal,
     sandbox: Sandbox = "bubblewrap",
@@ -86,7 +87,7 @@ class _Run:
         self._entered: deque[tuple[_Who, bool]] = deque()
         self._graded_here: set[str] = set()
 
-    def over(self, collected: Collected, executor: Executor) -> Iterator[Graded]:
+    def over(self, collected: _Submissions, executor: Executor) -> Iterator[Graded]:
         for result in executor.run(self._tasks(collected)):
             self._graded_here.add(result.key)
             for who in self._waiting.pop(result.key):
@@ -94,7 +95,7 @@ class _Run:
             yield from self._news()
         yield from self._news()
 
-    def _tasks(self, collected: Collected) -> Iterator[Task]:
+    def _tasks(self, collected: _Submissions) -> Iterator[Task]:
         """What is to be graded; whatever has a verdict without that is entered on the way."""
         for submission in collected:
             lesson = self._course.files_of(submission.lesson)

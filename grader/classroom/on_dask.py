@@ -62,7 +62,7 @@ class DaskExecutor:
             ClusterLost: the scheduler is gone.
         """
         waiting = iter(tasks)
-        completed = _dask.as_completed()
+        completed = _dask.as_completed(loop=self._client.loop)
         self._give_out(waiting, completed)
         for future in completed:
             _, task = self._tasks.pop(future.key)
