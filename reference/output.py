@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 from reference.stats import SchedulerStats
 from reference.trace import BlockIds
@@ -59,14 +60,33 @@ class SchedulerOutput:
         return sum(self.num_scheduled_tokens.values())
 
 
+#: The candidates for one token, the sampled one first: their log probabilities and ranks.
+TokenLogprobs = dict[int, tuple[float, int]]
+
+
 @dataclass(slots=True)
 class EngineCoreOutput:
-    """What one step adds to one request."""
+    """What one step adds to one request; ``new_logprobs`` has an entry for each new token."""
 
     request_id: str
     new_token_ids: list[int]
+    new_logprobs: list[TokenLogprobs] | None = None
     finish_reason: FinishReason | None = None
     stop_reason: int | str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the engine core is done with the request."""
+        return self.finish_reason is not None
+
+
+@dataclass(slots=True)
+class UtilityOutput:
+    """The answer to a utility call; with a ``failure_message`` there is no result."""
+
+    call_id: int
+    failure_message: str | None = None
+    result: Any = None
 
 
 @dataclass(slots=True)
@@ -76,3 +96,4 @@ class EngineCoreOutputs:
     outputs: list[EngineCoreOutput] = field(default_factory=list)
     finished_requests: set[str] | None = None
     scheduler_stats: SchedulerStats | None = None
+    utility_output: UtilityOutput | None = None

@@ -105,6 +105,8 @@ class Request:
         self.priority = priority
         self.arrival_time = arrival_time
         self.sampling_params = sampling_params
+        if sampling_params.max_tokens is None:
+            raise ValueError("max_tokens is for the input processor to set")
         self.max_tokens = sampling_params.max_tokens
         self.skip_reading_prefix_cache = sampling_params.skip_reading_prefix_cache
 

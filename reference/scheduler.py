@@ -394,7 +394,7 @@ class Scheduler:
     def _fail_grammars(self, outputs: dict[int, list[EngineCoreOutput]]) -> None:
         failed, self._grammar_errors = self._grammar_errors, []
         for request in self.finish_requests(failed, RequestStatus.FINISHED_ERROR):
-            output = EngineCoreOutput(request.request_id, [], request.finish_reason)
+            output = EngineCoreOutput(request.request_id, [], finish_reason=request.finish_reason)
             outputs.setdefault(request.client_index, []).append(output)
 
     def _wrap(self, outputs: dict[int, list[EngineCoreOutput]]) -> dict[int, EngineCoreOutputs]:
