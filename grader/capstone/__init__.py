@@ -1,0 +1,1 @@
+"""Capstones: real pull requests of vLLM, and predictions in numbers of what they do."""
