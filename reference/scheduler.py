@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from typing import Any
 
 from reference.base_kv_cache_manager import BaseKVCacheManager
@@ -13,6 +14,14 @@ from reference.sched_utils import check_stop as check_stop_in_order
 from reference.sched_utils import remove_all
 from reference.stats import SchedulerStats
 from reference.waiting_queues import WaitingQueues
+
+
+class PauseState(IntEnum):
+    """Whom a step may serve: everybody, those that run already, nobody."""
+
+    UNPAUSED = 0
+    PAUSED_NEW = 1
+    PAUSED_ALL = 2
 
 
 class ScheduleStep:
@@ -54,6 +63,7 @@ class Scheduler:
         self.running: list[Request] = []
         self.waiting_queues = WaitingQueues(config.policy, request_queue)
         self.finished_req_ids: set[str] = set()
+        self.pause_state = PauseState.UNPAUSED
         self._check_stop = check_stop
         self._preempted_req_ids: set[str] = set()
         self._grammar_errors: list[str] = []
@@ -110,9 +120,20 @@ class Scheduler:
                 self._preempt_request(self.running.pop(), drop_stale_output=True)
         return self.kv_cache_manager.reset_prefix_cache()
 
+    def set_pause_state(self, pause_state: PauseState) -> None:
+        """Says whom the steps from now on may serve."""
+        self.pause_state = pause_state
+
+    def get_num_unfinished_requests(self) -> int:
+        """How many requests there are to serve; those held up by a pause do not count."""
+        if self.pause_state is PauseState.PAUSED_ALL:
+            return 0
+        num_waiting = len(self.waiting_queues) if self.pause_state is PauseState.UNPAUSED else 0
+        return len(self.running) + num_waiting
+
     def has_unfinished_requests(self) -> bool:
-        """Whether any request still runs or waits."""
-        return bool(self.running) or len(self.waiting_queues) > 0
+        """Whether any request runs or waits, and may."""
+        return self.get_num_unfinished_requests() > 0
 
     def has_requests(self) -> bool:
         """Whether another step is due, be it only to hand out the ids that finished."""
@@ -124,8 +145,10 @@ class Scheduler:
         """Decides the next step."""
         # Both limits are charged alike, so the smaller one is the budget.
         step = ScheduleStep(min(self.config.token_budget, self.config.max_num_batched_tokens))
+        if self.pause_state is PauseState.PAUSED_ALL:
+            step.budget = 0
         self._schedule_running(step)
-        if not step.has_preempted:
+        if not step.has_preempted and self.pause_state is PauseState.UNPAUSED:
             self._schedule_waiting(step)
         output = step.output
         if self.running:

@@ -37,6 +37,7 @@ OUT_OF_REACH = {
     "every kind of group looks up in its own way": (
         "SingleTypeKVCacheManager.find_longest_cache_hit",
     ),
+    "a workload has no pause; the engine core's loop has": ("pause_state",),
     "a wrong use of a part": ("raise", "in self.requests:", "num_new_tokens == 0"),
     "for lessons and other callers; the engine has no use for it": (
         "not delay_cache_blocks",
