@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
@@ -40,7 +40,7 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     lessons: tuple[str, ...] = ()
-    due: dict[str, datetime | date] = {}
+    due: dict[str, datetime] = {}
     late: Literal["none", "zero"] = "none"
     course_id: str = "default_course"
 
@@ -84,8 +84,6 @@ class Course:
         found = self.configuration.due.get(topic)
         if found is None:
             return None
-        if not isinstance(found, datetime):
-            found = datetime.combine(found, time(23, 59, 59))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
 
 
@@ -114,12 +112,27 @@ def open_course(folder: Path) -> Course:
 def _configuration(path: Path) -> Configuration:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(data or {}, Configuration)
+        return msgspec.convert(_with_times(data or {}), Configuration)
     except FileNotFoundError:
         return Configuration()
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         cause = " ".join(str(error).split())
         raise CourseError(path, cause, "correct it; see vllmlings classroom --help") from None
+
+
+def _with_times(data: Any) -> Any:
+    """The configuration with the end of the day where a due date has no time.
+
+    >>> _with_times({"due": {"kv_cache": date(2027, 1, 31)}})
+    {'due': {'kv_cache': datetime.datetime(2027, 1, 31, 23, 59, 59)}}
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("due"), dict):
+        return data
+    due = {
+        topic: datetime.combine(day, time(23, 59, 59)) if type(day) is date else day
+        for topic, day in data["due"].items()
+    }
+    return data | {"due": due}
 
 
 def _require_known(path: Path, name: str, written: list[str]) -> None:

@@ -11,7 +11,7 @@ import atexit
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import nbformat
 from nbformat import NotebookNode
@@ -32,7 +32,8 @@ from grader.classroom.local import LocalExecutor
 from grader.classroom.notebook import NotebookError, solution_of
 from grader.classroom.submissions import Problem, Submission
 from grader.report.classroom.cells import cell_words
-from grader.sandbox import choose
+from grader.report.classroom.words import Detail
+from grader.sandbox import Sandbox, choose
 
 _RESOURCE = "vllmlings"
 
@@ -40,11 +41,11 @@ _RESOURCE = "vllmlings"
 class SealedExecute(NbGraderPreprocessor):
     """Takes the place of `Execute` in `Autograde.autograde_preprocessors`."""
 
-    detail = Enum(
-        ("none", "names", "stories"), "names", help="What a student is told of a failed check."
+    detail: Enum[Detail] = Enum(
+        get_args(Detail), "names", help="What a student is told of a failed check."
     ).tag(config=True)
-    sandbox = Enum(
-        ("bubblewrap", "none"), "bubblewrap", help="What confines a submission."
+    sandbox: Enum[Sandbox] = Enum(
+        get_args(Sandbox), "bubblewrap", help="What confines a submission."
     ).tag(config=True)
 
     def preprocess(

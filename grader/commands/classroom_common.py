@@ -11,7 +11,10 @@ from typing import Any
 import click
 
 from grader.classroom.course import Course, CourseError, open_course
+from grader.classroom.outgoing import AlreadyThere, Files, write_files
 from grader.commands.common import lessons_named
+from grader.lessons import Lesson
+from manifest.course import load
 
 COURSE = click.argument(
     "folder", metavar="COURSE", type=click.Path(exists=True, file_okay=False, path_type=Path)
@@ -52,3 +55,24 @@ def needs_extra(extra: str) -> Iterator[None]:
             f"{error.name or error} is not installed; install it with "
             f"pip install -c constraints.txt -e '.[{extra}]'"
         ) from error
+
+
+def overwrite_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--overwrite`, for commands that write files."""
+    option = click.option("--overwrite", is_flag=True, help="Replace files that differ.")
+    return option(command)
+
+
+def lessons_chosen(names: tuple[str, ...]) -> list[Lesson]:
+    """The lessons that are named, in the course's order; all that are written if none is."""
+    wanted = {lesson.path for name in names for lesson in lessons_named(name)}
+    written = [lesson.path for lesson in load().written]
+    return [Lesson(path) for path in written if not names or path in wanted]
+
+
+def written_into(folder: Path, files: Files, overwrite: bool) -> int:
+    """Write the files; how many of them were not there as they are."""
+    try:
+        return len(write_files(folder, files, overwrite))
+    except (AlreadyThere, OSError) as error:
+        raise click.ClickException(str(error)) from error
