@@ -122,7 +122,7 @@ def find_longest_cache_hit(
     ([0, 5], 8)
     """
     raise NotImplementedError(
-        "find_longest_cache_hit: left to right for FULL and CHUNK, right to left for WINDOW and MAMBA"
+        "find_longest_cache_hit: FULL and CHUNK left to right, the others right to left; or try each length"
     )
 
 
@@ -174,7 +174,7 @@ def reachable_blocks(
     Returns:
         The indices of those blocks, ascending.
 
-    >>> reachable_blocks(0, 6, 4, 5, 8, None, [])
+    >>> reachable_blocks(0, 6, 4, 5, 8, None, [14])
     [1, 3, 5]
     >>> reachable_blocks(0, 6, 4, 8, 4, 0, [23])
     [3, 4]

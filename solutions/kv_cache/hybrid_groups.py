@@ -137,7 +137,7 @@ def find_longest_cache_hit(
     >>> find_longest_cache_hit(MAMBA, [None, 5, 6, None], 16, 4, 0, 8)
     ([0, 5], 8)
     """
-    ### BEGIN SOLUTION left to right for FULL and CHUNK, right to left for WINDOW and MAMBA
+    ### BEGIN SOLUTION FULL and CHUNK left to right, the others right to left; or try each length
     num_blocks = max_length // block_size
     if kind in (FULL, CHUNK):
         skipped = get_num_skipped_tokens(kind, max_length, size) // block_size
@@ -238,7 +238,7 @@ def reachable_blocks(
     Returns:
         The indices of those blocks, ascending.
 
-    >>> reachable_blocks(0, 6, 4, 5, 8, None, [])
+    >>> reachable_blocks(0, 6, 4, 5, 8, None, [14])
     [1, 3, 5]
     >>> reachable_blocks(0, 6, 4, 8, 4, 0, [23])
     [3, 4]

@@ -5,12 +5,12 @@ from itertools import permutations, product
 from math import lcm
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grader.checks import check, expect, require, story
+from grader.checks import check, compare, expect, new_story, require, story
 from grader.parts.kv_cache.hybrid_groups import install
-from reference.engine import Parts, run_workload
+from reference.engine import Engine, Parts
 from reference.workload import parse_workload
 
 FULL, WINDOW = "full_attention", "sliding_window"
@@ -60,6 +60,63 @@ def longest(groups: Sequence[Group], caches: Sequence[Cached], max_length: int, 
     return 0
 
 
+class Rules:
+    """What the lesson's functions give, each by its rule."""
+
+    def get_num_skipped_tokens(self, kind: str, num_computed: int, size: int) -> int:
+        return {
+            FULL: 0,
+            WINDOW: max(0, num_computed - size + 1),
+            CHUNK: num_computed // max(size, 1) * size,
+            MAMBA: num_computed - 1,
+        }[kind]
+
+    def remove_skipped_blocks(
+        self, blocks: list[int], kind: str, num_computed: int, block_size: int, size: int
+    ) -> tuple[list[int], list[int]]:
+        num_skipped = self.get_num_skipped_tokens(kind, num_computed, size) // block_size
+        skipped = blocks[:num_skipped]
+        gone = max((index + 1 for index, block in enumerate(skipped) if not block), default=0)
+        return blocks[:gone] + [0] * len(skipped[gone:]) + blocks[len(skipped) :], skipped[gone:][
+            ::-1
+        ]
+
+    def find_longest_common_hit(
+        self, groups: list[Group], caches: list[Cached], max_length: int
+    ) -> tuple[list[list[int] | None], int, int]:
+        unit = lcm(*(block_size for _, block_size, _ in groups))
+        length = longest(groups, caches, max_length, unit)
+        leader = next((group for group in groups if group[0] == FULL), groups[0])
+        led = [number for number, group in enumerate(groups) if group == leader]
+        first = longest([groups[i] for i in led], [caches[i] for i in led], max_length, unit)
+        tables = [table(g, cached, length) for g, cached in zip(groups, caches, strict=True)]
+        return tables, length, first - length
+
+    def reachable_blocks(
+        self,
+        start: int,
+        end: int,
+        block_size: int,
+        window: int,
+        unit: int,
+        interval: int | None,
+        boundaries: list[int],
+    ) -> list[int]:
+        needed = cdiv(window - 1, block_size)
+        # No block of a window ends later than this.
+        last = (end + needed) * block_size
+        ends = {length // unit * unit for length in boundaries} if interval is not None else set()
+        if interval != 0:
+            ends |= set(range(0, last + 1, unit if interval is None else interval))
+        return [
+            index
+            for index in range(start, end)
+            if any(length // block_size - needed <= index < length // block_size for length in ends)
+        ]
+
+
+RULES = Rules()
+
 # Which of up to 30 blocks are cached, as bits: half of them, or most.
 HALF = st.integers(0, 2**30 - 1)
 BITS = st.one_of(
@@ -85,9 +142,19 @@ def size_of(kind: str, block_size: int, number: int) -> int:
 def expect_hit(lesson: Any, group: Group, cached: Cached, max_length: int, unit: int) -> None:
     kind, block_size, size = group
     length = longest([group], [cached], max_length, unit)
+    num_needed = cdiv(size - 1, block_size)
+    reason = {
+        FULL: "Every block of the prefix is needed.",
+        WINDOW: f"W - 1 = {size - 1} tokens are read before the next one: "
+        f"{num_needed} block{'s' * (num_needed > 1)} of {block_size}.",
+        CHUNK: f"Chunks begin at multiples of {size}; blocks before the last one are not needed.",
+        MAMBA: "The last block of the prefix is needed, and no other.",
+    }[kind]
+    aligned = "" if unit == block_size else f" Hits end at multiples of {unit}."
     expect(
         lesson.find_longest_cache_hit(kind, list(cached), max_length, block_size, size, unit),
         (table(group, cached, length), length),
+        reason + aligned,
     )
 
 
@@ -96,15 +163,9 @@ def expect_hit(lesson: Any, group: Group, cached: Cached, max_length: int, unit:
 def test_skipped_tokens(lesson: Any, kind: str, num_computed: int, factor: int) -> None:
     """Each kind of attention reads so many tokens back and no further."""
     size = 0 if kind in (FULL, MAMBA) else 3 * factor
-    skipped = {
-        FULL: 0,
-        WINDOW: max(0, num_computed - size + 1),
-        CHUNK: num_computed // max(size, 1) * size,
-        MAMBA: num_computed - 1,
-    }
     expect(
         lesson.get_num_skipped_tokens(kind, num_computed, size),
-        skipped[kind],
+        RULES.get_num_skipped_tokens(kind, num_computed, size),
         f"The next query stands at position {num_computed}.",
     )
 
@@ -220,12 +281,12 @@ def test_common_hit_is_the_longest(
 ) -> None:
     """The common hit is the longest prefix that every group can take over, with its tables."""
     cached = caches_of(groups, bits, max_length)
-    length = longest(groups, cached, max_length, lcm(*(group[1] for group in groups)))
-    tables, hit, _ = lesson.find_longest_common_hit(groups, [*map(list, cached)], max_length)
+    tables, length, _ = RULES.find_longest_common_hit(groups, cached, max_length)
+    found, hit, _ = lesson.find_longest_common_hit(groups, [*map(list, cached)], max_length)
     expect(hit, length, "In tokens; found by trying each length.")
     expect(
+        found,
         tables,
-        [table(group, blocks, length) for group, blocks in zip(groups, cached, strict=True)],
         "One table for each group, the null block wherever the group needs none.",
     )
 
@@ -260,15 +321,14 @@ def test_order_of_groups_is_nothing(
     cached = caches_of(groups, bits, max_length)
     orders = list(permutations(range(len(groups))))
     order = orders[number % len(orders)]
-    tables, length, uncached = lesson.find_longest_common_hit(
-        groups, [*map(list, cached)], max_length
-    )
+    tables, length, uncached = RULES.find_longest_common_hit(groups, cached, max_length)
     expect(
         lesson.find_longest_common_hit(
             [groups[i] for i in order], [list(cached[i]) for i in order], max_length
         ),
         ([tables[i] for i in order], length, uncached),
-        "Full attention is looked up first, wherever it stands.",
+        f"All groups can take over {length} tokens, in whatever order they are asked; "
+        f"full attention alone {length + uncached}.",
     )
 
 
@@ -282,7 +342,11 @@ def test_uncached_is_what_full_attention_has_more(
     unit = lcm(*(group[1] for group in groups))
     own = longest(groups[:1], cached[:1], max_length, unit)
     _, length, uncached = lesson.find_longest_common_hit(groups, [*map(list, cached)], max_length)
-    expect(uncached, own - length, f"Full attention alone has {own} tokens, all have {length}.")
+    expect(
+        uncached,
+        own - length,
+        f"Hits end at multiples of {unit}: full attention alone hits {own} tokens, all {length}.",
+    )
 
 
 @check(points=1, rule=ALL_GROUPS, needs=("test_common_hit_is_the_longest",))
@@ -331,17 +395,10 @@ def test_skipped_blocks_go_newest_first(
     """Blocks that are skipped whole are freed from the newest down to the first null block."""
     size = size_of(kind, block_size, number)
     blocks = [0] * gone + held
-    skipped = {
-        FULL: 0,
-        WINDOW: max(0, num_computed - size + 1),
-        CHUNK: num_computed // max(size, 1) * size,
-    }[kind]
-    end = min(skipped // block_size, len(blocks))
-    freed = blocks[gone:end][::-1]
-    kept = blocks[:gone] + [0] * len(freed) + blocks[gone + len(freed) :]
+    skipped = RULES.get_num_skipped_tokens(kind, num_computed, size)
     expect(
-        lesson.remove_skipped_blocks(blocks, kind, num_computed, block_size, size),
-        (kept, freed),
+        lesson.remove_skipped_blocks(list(blocks), kind, num_computed, block_size, size),
+        RULES.remove_skipped_blocks(blocks, kind, num_computed, block_size, size),
         f"{skipped} tokens are skipped, whole blocks of {block_size} go.",
     )
 
@@ -387,6 +444,7 @@ def test_a_growing_request_holds_few_blocks(
     *(BLOCK_SIZES, st.integers(1, 3), st.integers(0, 16), st.sampled_from([None, 0, 1, 0, 2, 3])),
     *(st.integers(0, 6), st.integers(0, 9), st.lists(st.integers(0, 60), max_size=2)),
 )
+@example(4, 2, 3, None, 0, 6, [14])
 def test_kept_blocks(
     lesson: Any,
     block_size: int,
@@ -400,19 +458,16 @@ def test_kept_blocks(
     """The blocks of the window before each place where a hit is to end are kept, no others."""
     unit, window = block_size * factor, size_of(WINDOW, block_size, number)
     interval = None if units is None else units * unit
-    end = start + num_new
-    ends = {length // unit * unit for length in boundaries} if interval is not None else set()
-    if interval != 0:
-        ends |= set(range(0, 200, unit if interval is None else interval))
+    sizes = (start, start + num_new, block_size, window, unit, interval)
     needed = cdiv(window - 1, block_size)
+    last = "last block" if needed == 1 else f"{needed} blocks"
+    ends = "the boundaries and the interval say where"
+    if interval is None:
+        ends = f"that is any multiple of {unit}, whatever the boundaries"
     expect(
-        lesson.reachable_blocks(start, end, block_size, window, unit, interval, boundaries),
-        [
-            index
-            for index in range(start, end)
-            if any(length // block_size - needed <= index < length // block_size for length in ends)
-        ],
-        f"A hit needs the {needed} blocks before its end.",
+        lesson.reachable_blocks(*sizes, list(boundaries)),
+        RULES.reachable_blocks(*sizes, boundaries),
+        f"A hit needs the {last} before its end; {ends}.",
     )
 
 
@@ -555,9 +610,9 @@ REQUESTS = [
 )
 def test_engine_runs_on_it(lesson: Any) -> None:
     """The whole engine, run on these functions, makes the same decisions as on its own."""
+    checked = compare(lesson, RULES)
     for layout in LAYOUTS:
         kinds = " and ".join(group["kind"] for group in layout["kv_cache_groups"])
-        story(f"Five requests, four of them with the same first 13 tokens; groups of {kinds}.")
         workload = parse_workload(
             {
                 "engine": ENGINE | layout,
@@ -566,8 +621,13 @@ def test_engine_runs_on_it(lesson: Any) -> None:
             },
             "five requests",
         )
-        theirs = run_workload(workload, install(Parts(), lesson), free_order=True)
-        engines = run_workload(workload, free_order=True)
-        for mine, own in zip(theirs.steps, engines.steps, strict=False):
-            expect(mine.to_dict(), own.to_dict(), f"Step {own.step} of the engine.")
-        expect(theirs.outputs, engines.outputs, "The tokens that the requests got.")
+        theirs = Engine(workload, install(Parts(), checked), free_order=True)
+        own = Engine(workload, free_order=True)
+        while not own.done:
+            engines = own.step()
+            # The functions remember nothing: of the steps before nobody needs to be told.
+            new_story()
+            story(f"Five requests, four of them with the same first 13 tokens; groups of {kinds}.")
+            story(f"Step {engines.step} of the engine.")
+            expect(theirs.step().to_dict(), engines.to_dict())
+        expect(theirs.outputs, own.outputs, "The tokens that the requests got.")
