@@ -10,7 +10,7 @@ from reference.kv_cache_interface import (
     SlidingWindowSpec,
 )
 from reference.kv_cache_utils import resolve_block_sizes
-from reference.variants import Variants
+from reference.variants import PINNED, Variants
 
 Policy = Literal["fcfs", "priority"]
 
@@ -69,7 +69,7 @@ class EngineConfig:
     kv_cache_groups: tuple[KVCacheSpec, ...] | None = None
     prefix_cache_retention_interval: int | None = 0
     enable_kv_cache_events: bool = False
-    variants: Variants = Variants()
+    variants: Variants = PINNED
 
     def __post_init__(self) -> None:
         batched = self.max_num_batched_tokens

@@ -1,6 +1,6 @@
 """When a request is over."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from reference.request import Request, RequestStatus
 from reference.sampling_params import RepetitionDetectionParams
@@ -34,6 +34,18 @@ def check_stop(request: Request, max_model_len: int) -> bool:
         request.stop_reason = "repetition_detected"
         return True
     return False
+
+
+def min_tokens_first(check_stop: Callable[[Request, int], bool]) -> Callable[[Request, int], bool]:
+    """The check as it was when nothing at all ended a request below its ``min_tokens``."""
+
+    def check(request: Request, max_model_len: int) -> bool:
+        num_outputs = request.num_tokens - request.num_prompt_tokens
+        if num_outputs < request.sampling_params.min_tokens:
+            return False
+        return check_stop(request, max_model_len)
+
+    return check
 
 
 def check_sequence_repetition(token_ids: Sequence[int], params: RepetitionDetectionParams) -> bool:

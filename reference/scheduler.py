@@ -11,7 +11,7 @@ from reference.output import DRAFT_PLACEHOLDER, EngineCoreOutput, EngineCoreOutp
 from reference.request import Request, RequestStatus
 from reference.request_queue import RequestQueue, create_request_queue
 from reference.sched_utils import check_stop as check_stop_in_order
-from reference.sched_utils import remove_all
+from reference.sched_utils import min_tokens_first, remove_all
 from reference.stats import SchedulerStats
 from reference.waiting_queues import WaitingQueues
 
@@ -64,7 +64,8 @@ class Scheduler:
         self.waiting_queues = WaitingQueues(config.policy, request_queue)
         self.finished_req_ids: set[str] = set()
         self.pause_state = PauseState.UNPAUSED
-        self._check_stop = check_stop
+        variants = config.variants
+        self._check_stop = min_tokens_first(check_stop) if variants.min_tokens_first else check_stop
         self._preempted_req_ids: set[str] = set()
         self._grammar_errors: list[str] = []
         self._finished_by_client: dict[int, set[str]] | None = {} if include_finished_set else None
@@ -281,7 +282,10 @@ class Scheduler:
             queue.pop_request()
         if len(passed_over):
             # They were reversed on the way in and are reversed back here.
-            queues.skipped_waiting.prepend_requests(passed_over)
+            returning: Iterable[Request] = passed_over
+            if self.config.variants.skipped_reversed:
+                returning = reversed(list(passed_over))
+            queues.skipped_waiting.prepend_requests(returning)
 
     def _is_passed_over(self, request: Request) -> bool:
         """Whether a request cannot be admitted yet, for reasons of its own; others may be."""
@@ -301,6 +305,8 @@ class Scheduler:
     def _try_admit(self, request: Request, step: ScheduleStep) -> bool:
         config, manager, output = self.config, self.kv_cache_manager, step.output
         hit_blocks, num_hit_tokens = manager.get_computed_blocks(request)
+        if config.variants.stats_at_lookup:
+            manager.record_prefix_cache_stats(request, num_hit_tokens)
         num_new = request.num_tokens - num_hit_tokens
         padding: list[int] = []
         if num_new == 1 and self._is_padded(num_hit_tokens, output):
@@ -325,7 +331,8 @@ class Scheduler:
         )
         if new_blocks is None:
             return False
-        manager.record_prefix_cache_stats(request, num_hit_tokens)
+        if not config.variants.stats_at_lookup:
+            manager.record_prefix_cache_stats(request, num_hit_tokens)
         request_id = request.request_id
         if request.status is RequestStatus.PREEMPTED:
             output.scheduled_resumed_reqs.append(request_id)

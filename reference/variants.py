@@ -69,4 +69,6 @@ class Variants:
         return [field.name for field in fields(self) if getattr(self, field.name)]
 
 
+#: No switch is on.
+PINNED = Variants()
 VARIANT_NAMES = tuple(field.name for field in fields(Variants))

@@ -64,7 +64,8 @@ def spoken(workload: Workload) -> dict[str, list[int]]:
     said = {}
     for request in workload.requests:
         tokens = list(request.prompt_token_ids)
-        for _ in range(request.sampling_params.max_tokens):
+        room = workload.engine.max_model_len - len(tokens)
+        for _ in range(min(request.sampling_params.max_tokens or room, room)):
             # A tape of its own for each, with one block in which everything lies.
             tape = Tape(workload.engine.max_model_len + len(tokens), workload.model.vocab_size)
             tokens += tape.execute([TapeInput(request.id, tokens, [0], 0, len(tokens))])[request.id]
