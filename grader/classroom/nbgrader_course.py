@@ -25,7 +25,16 @@ _EXAMPLES = """\
 # Runs the examples in the docstrings above, up to the first that fails.
 import doctest
 
-doctest.testmod(optionflags=doctest.FAIL_FAST)
+import __main__
+
+runner = doctest.DocTestRunner(
+    optionflags=doctest.FAIL_FAST | doctest.IGNORE_EXCEPTION_DETAIL
+)
+for test in doctest.DocTestFinder().find(__main__):
+    if runner.run(test).failed:
+        break
+else:
+    print(f"All {runner.tries} examples pass.")
 """
 _CHECKS = """\
 ## Checks

@@ -7,8 +7,12 @@ import importlib
 import click
 
 PARTS = {
+    "init": "An nbgrader course from the lessons.",
+    "release": "What your students get: texts and stubs, as a folder and a zip.",
     "grade": "Grade what a class has handed in, and fill its gradebook.",
     "report": "What a class, or a student, has come to.",
+    "gradescope": "An autograder for Gradescope.",
+    "workflow": "A GitHub workflow that grades what is handed in as pull requests.",
 }
 
 

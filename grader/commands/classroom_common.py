@@ -76,3 +76,15 @@ def written_into(folder: Path, files: Files, overwrite: bool) -> int:
         return len(write_files(folder, files, overwrite))
     except (AlreadyThere, OSError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def detail_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--detail`, for commands whose results a student reads."""
+    option = click.option(
+        "--detail",
+        type=click.Choice(["none", "names", "stories"]),
+        default="names",
+        show_default=True,
+        help="What is told of a check that failed: nothing, its name, its whole story.",
+    )
+    return option(command)
