@@ -1,6 +1,7 @@
 """Verdicts kept from one grading to the next, by what they depend on."""
 
 import hashlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from grader import verdict
 from grader.files import write_atomically
 from grader.lessons import ROOT, Lesson
+from grader.source import Source
 from grader.verdict import Died, OutOfMemory, TimedOut, Verdict
 
 KEPT_PER_LESSON = 20
@@ -17,16 +19,16 @@ KEPT_PER_LESSON = 20
 _OF_THE_MOMENT = (TimedOut, Died, OutOfMemory)
 
 
-def key(lesson: Lesson, submission: Path) -> str:
+def key(lesson: Lesson, submission: Source) -> str:
     """What a verdict depends on, as one digest: submission, solution, suite and engine.
 
     Raises:
-        OSError: a file cannot be read.
+        OSError: a file of the course cannot be read.
     """
     digest = hashlib.sha256(standard(lesson).encode())
-    digest.update(submission.read_bytes())
+    digest.update(submission.content)
     # Where it lies shows in its messages.
-    digest.update(str(submission.resolve()).encode())
+    digest.update(os.fsencode(submission.path.resolve()))
     return digest.hexdigest()
 
 

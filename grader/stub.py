@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.files import write_atomically
 from grader.lessons import ROOT, Lesson, names
+from grader.source import Source, Unreadable, read_source
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -148,11 +149,16 @@ def differing(root: Path = ROOT) -> list[Lesson]:
 
 def is_stub(lesson: Lesson, submission: Path) -> bool:
     """Whether a file is the lesson's untouched stub, whatever its line ends."""
-    if not submission.is_file():
+    try:
+        return is_stub_source(lesson, read_source(submission))
+    except Unreadable:
         return False
+
+
+def is_stub_source(lesson: Lesson, submission: Source) -> bool:
+    """The same of a file that was read before."""
     # In bytes: what is no text is surely no stub, and is told of later, in its place.
-    content = submission.read_bytes().replace(b"\r\n", b"\n")
-    return content == stub_of(lesson).encode()
+    return submission.content.replace(b"\r\n", b"\n") == stub_of(lesson).encode()
 
 
 def write_all(root: Path = ROOT) -> list[Path]:

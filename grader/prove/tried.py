@@ -21,6 +21,7 @@ from grader.prove.trials import Trial
 from grader.runner.interpreter import OWN
 from grader.runner.resident import Manner
 from grader.runner.warm import WarmGrader
+from grader.source import read_source
 from grader.verdict import CheckResult, ExampleResult, Status, Verdict
 
 
@@ -42,7 +43,7 @@ def try_all(
     """The outcome of each trial. `tell` hears how many of how many are done.
 
     Raises:
-        OSError: a submission cannot be read.
+        Unreadable: a submission cannot be read.
     """
     keys = {trial: _key(trial) for trial in trials}
     found = {} if fresh else dict(_remembered(keys))
@@ -140,7 +141,7 @@ def _file(trial: Trial) -> Path:
 
 
 def _key(trial: Trial) -> str:
-    digest = hashlib.sha256(verdicts.key(trial.of, Path(trial.submission)).encode())
+    digest = hashlib.sha256(verdicts.key(trial.of, read_source(Path(trial.submission))).encode())
     if trial.kind == "real":
         digest.update(_of_real())
     return digest.hexdigest()

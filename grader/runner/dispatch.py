@@ -2,11 +2,12 @@
 
 import gc
 import selectors
+import time
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from grader.runner.process import Channel, Child, Closed, fork, interruptible
+from grader.runner.process import LOOK_EVERY, Channel, Child, Closed, Silent, fork, interruptible
 from grader.runner.tasks import Checking, Done, Loading, Order, Task, blocked
 from grader.verdict import LoadError
 
@@ -15,6 +16,8 @@ DEADLINE = 5.0
 # by most of the checks. Any other call gets less time, too; an honest one takes a thousandth of it.
 DEADLINE_AGAIN = 0.25
 DEADLINE_OF_OTHERS = 2.0
+# Seconds for one task, far above what the deadlines in it and a worker's start let it take.
+LONGEST_TASK = 240.0
 
 
 class SeatFailed(Exception):
@@ -65,6 +68,7 @@ class Dispatch:
 
     def _run(self, seats: list[Child]) -> None:
         busy: dict[Child, int] = {}
+        since: dict[Child, float] = {}
         with selectors.DefaultSelector() as selector:
             for seat in seats:
                 selector.register(seat.channel, selectors.EVENT_READ, seat)
@@ -74,15 +78,24 @@ class Dispatch:
                     if number is not None:
                         order = self._order(number)
                         seat.channel.send(msgspec.msgpack.encode(order))
-                        busy[seat] = number
+                        busy[seat], since[seat] = number, time.monotonic()
                 if not busy:
                     return
                 with interruptible():
-                    ready = selector.select()
+                    ready = selector.select(LOOK_EVERY)
+                if not ready:
+                    self._look_after(busy, since)
                 for key, _ in ready:
                     number = busy.pop(key.data, None)
                     task = "no task" if number is None else self._tasks[number].name
-                    self._finish(_received(key.data, task))
+                    self._finish(received(key.data, task))
+
+    def _look_after(self, busy: dict[Child, int], since: dict[Child, float]) -> None:
+        """Wake a seat that the submission has stopped; a task must not take for ever."""
+        for seat, number in busy.items():
+            seat.wake()
+            if time.monotonic() - since[seat] > LONGEST_TASK:
+                raise SeatFailed(self._tasks[number].name, _late(LONGEST_TASK))
 
     def _next(self) -> int | None:
         """The task to do next; those of which a need has failed already are done without."""
@@ -116,16 +129,28 @@ class Dispatch:
         return Order(number, DEADLINE_OF_OTHERS, dict.fromkeys(never_back, DEADLINE_AGAIN))
 
 
-def _received(seat: Child, task: str) -> Done:
+def received(seat: Child, task: str, seconds: float = LONGEST_TASK) -> Done:
+    """What a seat has done, within so many seconds.
+
+    Raises:
+        NotLoaded: the submission does not load.
+        SeatFailed: the seat failed, its process ended, or said nothing.
+    """
     try:
-        done = msgspec.msgpack.decode(seat.channel.receive(), type=Done)
+        done = msgspec.msgpack.decode(seat.receive(seconds), type=Done)
     except Closed:
         raise SeatFailed(task, "its process ended") from None
+    except Silent as silent:
+        raise SeatFailed(task, _late(silent.seconds)) from None
     if done.broken:
         raise SeatFailed(task, done.broken)
     if done.load_error:
         raise NotLoaded(done.load_error, done.printed)
     return done
+
+
+def _late(seconds: float) -> str:
+    return f"its process did not come to an end within {seconds:g} s"
 
 
 def _in_order(tasks: list[Task]) -> list[int]:

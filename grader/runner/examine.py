@@ -4,7 +4,6 @@ import functools
 import itertools
 from collections.abc import Callable
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import msgspec
 
@@ -14,6 +13,7 @@ from grader.runner.cores import cores
 from grader.runner.dispatch import Dispatch, NotLoaded
 from grader.runner.suite import Collection
 from grader.runner.tasks import Checking, Done, Loading, Task, blocked, tasks_of
+from grader.source import Source
 from grader.verdict import CheckResult, GraderError, Status, Verdict
 from grader.worker import Worker
 
@@ -25,7 +25,7 @@ def examine(
     stub: str,
     collection: Collection,
     workers: list[Worker],
-    submission: Path,
+    submission: Source,
     tell: Callable[[int, int], None],
 ) -> Verdict:
     """Grade a submission with as many processes as there are workers.

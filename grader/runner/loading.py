@@ -1,9 +1,13 @@
 """Why a submission cannot be loaded, in words: the file, the line, the cause and the fix."""
 
 import ast
+import os
 from pathlib import Path
 
 from grader.lessons import Lesson
+from grader.places import places
+from grader.showing import shown
+from grader.source import Source, Unreadable, printable
 from grader.verdict import LoadError
 from grader.worker import (
     CallTimedOut,
@@ -14,53 +18,84 @@ from grader.worker import (
     WorkerError,
 )
 
+# Of the time for a call: a lesson loads in a hundredth of it, and does so for each check.
+_LOADING_MAY_TAKE = 0.4
 
-def problem_with(session: Session, submission: Path, lesson: Lesson, stub: str) -> LoadError | None:
+
+def problem_with(
+    session: Session, submission: Source, lesson: Lesson, stub: str
+) -> LoadError | None:
     """Load the submission; what is wrong with it, if it does not load or lacks a public name."""
-    reset = f"`vllmlings reset {lesson.name}` puts the stub back, and keeps your file"
+    deadline = session.deadline
     try:
-        loaded = session.load(submission, submission.stem)
-        for name in public_names(stub):
-            getattr(loaded, name)
-    except OSError as error:
-        cause = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
-        return LoadError("missing_file", str(submission), None, cause, reset)
+        session.deadline = deadline * _LOADING_MAY_TAKE
+        loaded = session.load(submission, submission.name)
+        for name, kind in public_names(stub).items():
+            value = getattr(loaded, name)
+            if not callable(value):
+                cause = f"{name} is {shown(value)} where a {kind} belongs"
+                fix = _define_again(_reset(lesson, submission.path))
+                return LoadError("wrong_kind", printable(submission.path), None, cause, fix)
     except WorkerError as error:
-        kind, line, cause, fix = _words(error, reset)
+        kind, line, cause, fix = _words(error, _reset(lesson, submission.path))
         column = error.column if isinstance(error, LoadFailed) else None
         source = _line_of(submission, line)
-        return LoadError(kind, str(submission), line, cause, fix, source, column)
+        return LoadError(kind, printable(submission.path), line, cause, fix, source, column)
+    finally:
+        session.deadline = deadline
     return None
 
 
-def public_names(stub: str) -> list[str]:
-    """The classes and functions that the stub defines and the suite may use."""
-    defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    names = [node.name for node in ast.parse(stub).body if isinstance(node, defined)]
-    return [name for name in names if not name.startswith("_")]
+def unreadable(error: Unreadable, lesson: Lesson) -> LoadError:
+    """The same where there is nothing to load."""
+    fix = _reset(lesson, error.path) or "give the path of a file with Python source"
+    return LoadError("missing_file", printable(error.path), None, error.cause, fix)
 
 
-def _line_of(file: Path, line: int | None) -> str:
+def _reset(lesson: Lesson, file: Path) -> str:
+    """How to have the stub again; of no use to a file that is not the exercise."""
+    if os.path.abspath(file) != os.path.abspath(places().exercise(lesson.name)):
+        return ""
+    return f"`vllmlings reset {lesson.name}` puts the stub back, and keeps your file"
+
+
+def _define_again(reset: str) -> str:
+    return "; ".join(["define it again, as the stub did", *([reset] if reset else [])])
+
+
+def public_names(stub: str) -> dict[str, str]:
+    """The classes and functions that the stub defines and the suite may use: which it is of each.
+
+    >>> public_names("class Pool: ...\ndef hits(): ...\ndef _kept(): ...")
+    {'Pool': 'class', 'hits': 'function'}
+    """
+    names = {}
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.ClassDef):
+            names[node.name] = "class"
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names[node.name] = "function"
+    return {name: kind for name, kind in names.items() if not name.startswith("_")}
+
+
+def _line_of(submission: Source, line: int | None) -> str:
     """The line with this number; nothing where there is none, or none that can be read."""
     try:
-        lines = file.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError):
+        lines = submission.content.decode().split("\n")
+    except UnicodeDecodeError:
         return ""
     return lines[line - 1] if line is not None and 1 <= line <= len(lines) else ""
 
 
 def _words(error: WorkerError, reset: str) -> tuple[str, int | None, str, str]:
     match error:
-        case LoadFailed(kind="missing_file"):
-            return "missing_file", None, error.message, reset
-        case LoadFailed(kind="syntax" | "encoding"):
+        case LoadFailed(kind="syntax" | "encoding", line=int()):
             return error.kind, error.line, error.message, "correct this line, or the one above it"
         case LoadFailed(kind="import"):
             fix = "a lesson needs no other module than those its stub imports: remove the import"
             return error.kind, error.line, error.message, fix
         case LoadFailed(kind="missing_name"):
-            fix = f"define it again, as the stub did; {reset}"
-            return error.kind, error.line, error.message, fix
+            return error.kind, error.line, error.message, _define_again(reset)
         case LoadFailed():
             cause = f"{error.type_name}: {error.message}" if error.type_name else error.message
             fix = "make the module load by itself: `python` on this file shows the same error"
@@ -70,7 +105,10 @@ def _words(error: WorkerError, reset: str) -> tuple[str, int | None, str, str]:
             return "raised", error.line, cause, "make the module load without an error"
         case CallTimedOut():
             cause = f"loading it did not end within {error.seconds:g} s"
-            fix = "look for a loop outside of any function, or code that waits for something"
+            fix = (
+                "each check loads it anew, so it has to be fast: look for a loop outside of any "
+                "function, or code that waits for something"
+            )
             return "timed_out", None, cause, fix
         case WorkerDied():
             cause = f"loading it ended the process ({error.cause})"

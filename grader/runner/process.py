@@ -1,15 +1,24 @@
 """Forked processes and the channel to each: whole messages, in order, over a socket pair."""
 
+import contextlib
+import math
 import os
+import select
 import signal
 import socket
 import struct
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from grader.worker.processes import when_parent_dies
+
+#: Seconds after which whoever waits looks whether there is a reason to wait on.
+LOOK_EVERY = 0.1
+_PATIENCE = 3.0
 _HEADER = struct.Struct("<I")
 _ours: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
 
@@ -18,11 +27,25 @@ class Closed(Exception):
     """The process at the other end is gone."""
 
 
+class Silent(Exception):
+    """The process at the other end has not said anything for ``seconds``."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"it said nothing for {seconds:g} s")
+        self.seconds = seconds
+
+
+def wait_on() -> None:
+    """What most do while they wait: nothing."""
+
+
 class Channel:
     """One end of a two-way connection that carries whole messages."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        self._readable = select.poll()
+        self._readable.register(end, select.POLLIN)
 
     def fileno(self) -> int:
         return self._end.fileno()
@@ -38,21 +61,29 @@ class Channel:
         except OSError as error:
             raise Closed from error
 
-    def receive(self) -> bytes:
-        """Wait for a message.
+    def receive(self, seconds: float = math.inf, look: Callable[[], None] = wait_on) -> bytes:
+        """Wait for a message; ``look`` is called again and again meanwhile, and may raise.
 
         Raises:
             Closed: the other end closed, or died in the middle of a message.
+            Silent: nothing came for so many seconds.
         """
-        (length,) = _HEADER.unpack(self._exactly(_HEADER.size))
-        return self._exactly(length)
+        (length,) = _HEADER.unpack(self._exactly(_HEADER.size, seconds, look))
+        return self._exactly(length, seconds, look)
+
+    def finish(self) -> None:
+        """Send nothing more: at which the other end ends."""
+        with contextlib.suppress(OSError):
+            self._end.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         self._end.close()
 
-    def _exactly(self, size: int) -> bytes:
+    def _exactly(self, size: int, seconds: float, look: Callable[[], None]) -> bytes:
         received = bytearray()
         while len(received) < size:
+            if math.isfinite(seconds) or look is not wait_on:
+                self._wait(seconds, look)
             try:
                 with interruptible():
                     part = self._end.recv(size - len(received))
@@ -63,6 +94,17 @@ class Channel:
             received += part
         return bytes(received)
 
+    def _wait(self, seconds: float, look: Callable[[], None]) -> None:
+        until = time.monotonic() + seconds
+        while True:
+            with interruptible():
+                ready = self._readable.poll(LOOK_EVERY * 1000)
+            if ready:
+                return
+            if time.monotonic() > until:
+                raise Silent(seconds)
+            look()
+
 
 @dataclass(frozen=True)
 class Child:
@@ -71,15 +113,43 @@ class Child:
     pid: int
     channel: Channel
 
+    def receive(self, seconds: float = math.inf, look: Callable[[], None] = wait_on) -> bytes:
+        """Wait for a message as the channel does; the process is woken, should it be stopped.
+
+        Raises:
+            Closed: it ended.
+            Silent: nothing came for so many seconds.
+        """
+
+        def wake_and_look() -> None:
+            self.wake()
+            look()
+
+        return self.channel.receive(seconds, wake_and_look)
+
+    def wake(self) -> None:
+        """Have the process go on, if something has stopped it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
+
     def end(self) -> None:
-        """Close the channel, at which the process ends, and wait for that."""
+        """Close the channel, at which the process ends, and wait for that; not for ever."""
+        self.channel.finish()
+        try:
+            with contextlib.suppress(Closed):
+                while True:
+                    self.receive(_PATIENCE)
+        except Silent:
+            self.kill()
+            return
         self.channel.close()
         self._wait()
 
     def kill(self) -> None:
         """End the process at once."""
         self.channel.close()
-        os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
         self._wait()
 
     def _wait(self) -> None:
@@ -111,10 +181,12 @@ def interruptible() -> Iterator[None]:
 def fork(body: Callable[[Channel], None]) -> Child:
     """Run ``body`` in a forked process; it ends when ``body`` returns or raises.
 
-    What it raises shows only as a closed channel.
+    What it raises shows only as a closed channel. The process ends at once when the thread that
+    forked it is gone, in whatever way.
     """
     ours, theirs = socket.socketpair()
     _ours.add(ours)
+    parent = os.getpid()
     # Ctrl-C waits: in the midst of forking it would end in a library's own words on the terminal.
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with warnings.catch_warnings():
@@ -127,6 +199,9 @@ def fork(body: Callable[[Channel], None]) -> Child:
         return Child(pid, Channel(ours))
     code = 1
     try:
+        when_parent_dies(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(code)  # it was gone before that
         # How the parent ends when it is told to is not for this one: it has nothing to put back.
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)

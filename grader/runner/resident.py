@@ -13,17 +13,23 @@ import msgspec
 from grader.lessons import Lesson
 from grader.runner.interpreter import Interpreter
 from grader.runner.process import Channel, Closed, hold_interrupts
+from grader.source import Source
 from grader.stub import stub_of
 from grader.verdict import GraderError, Verdict
 from grader.worker import Worker
+from grader.worker.processes import adopt_orphans, kill_children
 
 Manner: TypeAlias = Literal["verdict", "trial", "first_failure"]
 
 
 class Request(msgspec.Struct):
-    """Grade the file at this path: for a learner, or in a trial (of all, or until it fails)."""
+    """Grade this content of a file: for a learner, or in a trial (of all, or until it fails).
 
-    submission: str
+    The path is in bytes: not every name of a file is text.
+    """
+
+    path: bytes
+    content: bytes
     manner: Manner = "verdict"
 
 
@@ -48,6 +54,8 @@ def serve(channel: Channel, lesson: Lesson, interpreter: Interpreter, jobs: int)
     # A suite's own prints must not end up in what the command prints, which may be JSON.
     os.dup2(2, 1)
     hold_interrupts()
+    # What a submission leaves behind that ended its worker and its seat: `Bench.close` ends it.
+    adopt_orphans()
     bench = Bench(lesson, interpreter, jobs)
     try:
         _collect_and_serve(channel, bench)
@@ -77,6 +85,7 @@ class Bench:
     def close(self) -> None:
         for worker in self.workers:
             worker.close()
+        kill_children()
 
     def _started(self) -> list[Worker]:
         return [self.interpreter.start() for _ in range(self._jobs)]
@@ -99,7 +108,7 @@ def _collect_and_serve(channel: Channel, bench: Bench) -> None:
 
     def grade_all(collection: Collection) -> None:
         def grade(request: Request) -> Verdict:
-            submission = Path(request.submission)
+            submission = Source(Path(os.fsdecode(request.path)), request.content)
             try:
                 if request.manner == "verdict":
                     return examine(
@@ -112,7 +121,8 @@ def _collect_and_serve(channel: Channel, bench: Bench) -> None:
                     bench.workers[0],
                     bench.interpreter,
                     submission,
-                    until_failure=request.manner == "first_failure",
+                    request.manner == "first_failure",
+                    tell,
                 )
             except Exception as error:
                 return bench.failed(error)

@@ -5,18 +5,19 @@ learner about it: no failing case is made smaller.
 """
 
 import functools
-from pathlib import Path
+from collections.abc import Callable
 
 import msgspec
 
 from grader.lessons import Lesson
 from grader.runner import seat
-from grader.runner.dispatch import SeatFailed
+from grader.runner.dispatch import LONGEST_TASK, SeatFailed, received
 from grader.runner.interpreter import Interpreter
 from grader.runner.loading import problem_with
 from grader.runner.process import Child, Closed, fork
 from grader.runner.suite import Collection
 from grader.runner.tasks import Done, Order, Task, tasks_of
+from grader.source import Source
 from grader.verdict import GraderError, Status, Verdict
 from grader.worker import Worker
 
@@ -29,8 +30,9 @@ def attempt(
     collection: Collection,
     worker: Worker,
     interpreter: Interpreter,
-    submission: Path,
+    submission: Source,
     until_failure: bool,
+    tell: Callable[[int, int], None],
 ) -> Verdict:
     """The verdict on a submission, of all tasks or of those up to the first that fails.
 
@@ -49,7 +51,7 @@ def attempt(
     tasks = tasks_of(stub, collection)
     child = fork(functools.partial(seat.serve, tasks=tasks, worker=worker, submission=submission))
     try:
-        done = _done(child, tasks, DEADLINE * interpreter.patience, until_failure)
+        done = _done(child, tasks, interpreter.patience, until_failure, tell)
     except BaseException:
         child.kill()
         raise
@@ -57,18 +59,23 @@ def attempt(
     return _verdict(lesson, max_points, done)
 
 
-def _done(child: Child, tasks: list[Task], deadline: float, until_failure: bool) -> list[Done]:
+def _done(
+    child: Child,
+    tasks: list[Task],
+    patience: float,
+    until_failure: bool,
+    tell: Callable[[int, int], None],
+) -> list[Done]:
     found: list[Done] = []
     for number, task in enumerate(tasks):
-        order = Order(number, deadline, cases_after_failure=0)
+        order = Order(number, DEADLINE * patience, cases_after_failure=0)
         try:
             child.channel.send(msgspec.msgpack.encode(order))
-            done = msgspec.msgpack.decode(child.channel.receive(), type=Done)
         except Closed:
             raise SeatFailed(task.name, "its process ended") from None
-        if done.broken:
-            raise SeatFailed(task.name, done.broken)
+        done = received(child, task.name, LONGEST_TASK * patience)
         found.append(done)
+        tell(number, len(tasks))
         if until_failure and not done.passed:
             break
     return found

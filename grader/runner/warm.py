@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,19 +14,24 @@ from grader.places import places
 from grader.runner import resident
 from grader.runner.cores import cores
 from grader.runner.interpreter import OWN, Interpreter
-from grader.runner.process import Closed, fork
+from grader.runner.loading import unreadable
+from grader.runner.process import Child, Closed, Silent, fork, wait_on
 from grader.runner.resident import Answer, Manner, Progress, Request
-from grader.stub import is_stub
+from grader.source import Source, Unreadable, read_source
+from grader.stub import is_stub_source
 from grader.verdict import GraderError, Verdict
 
 MOST_JOBS = 4
+# Seconds without a sign of progress, after which nothing is expected any more: longer than the
+# longest task and the collecting of a suite before it.
+LONGEST_SILENCE = 300.0
 
 Tell = Callable[[int, int], None]
 
 
 def grade(
     lesson: str | Lesson,
-    submission: Path,
+    submission: Path | Source,
     interpreter: Interpreter = OWN,
     fresh: bool = False,
     jobs: int | None = None,
@@ -39,18 +45,22 @@ def grade(
 
     Raises:
         UnknownLesson: no lesson has this name.
+        OSError: a file of the lesson cannot be read.
     """
     lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
-    if is_stub(lesson, submission):
-        return not_started(lesson)
+    source = _read(lesson, submission)
+    if isinstance(source, Verdict):
+        return source
     lasting = interpreter == OWN
-    if lasting and not fresh and (kept := _kept(lesson, submission)):
-        return kept
+    if lasting and not fresh:
+        kept = cache.find(places().state, lesson.name, cache.key(lesson, source))
+        if kept:
+            return kept
     with WarmGrader(lesson, interpreter, jobs) as grader:
-        # While it gets ready; a file saved later than this is not what was graded.
-        key = _key(lesson, submission) if lasting else None
-        verdict = grader.grade(submission, tell)
-    if key and key == _key(lesson, submission):
+        # While it gets ready; a file of the course saved later than this is not what it goes by.
+        key = cache.key(lesson, source) if lasting else None
+        verdict = grader.grade(source, tell)
+    if key and key == cache.key(lesson, source):
         cache.keep(places().state, key, verdict)
     return verdict
 
@@ -58,37 +68,55 @@ def grade(
 class WarmGrader:
     """A process that has collected the lesson's suite and started workers, ready to grade.
 
-    It is forked when this is made; a program with threads makes it before it starts them.
+    It is forked when this is made, and ends with the thread that did; a program with threads makes
+    it before it starts them.
     """
 
     def __init__(
         self, lesson: str | Lesson, interpreter: Interpreter = OWN, jobs: int | None = None
     ) -> None:
         self.lesson = lessons.find(lesson) if isinstance(lesson, str) else lesson
+        self._longest = LONGEST_SILENCE * max(1.0, interpreter.patience)
         self._serve = functools.partial(
             resident.serve,
             lesson=self.lesson,
             interpreter=interpreter,
             jobs=jobs or default_jobs(),
         )
-        self._process = fork(self._serve)
+        self._process: Child | None = fork(self._serve)
 
     def grade(
-        self, submission: Path, tell: Tell | None = None, manner: Manner = "verdict"
+        self,
+        submission: Path | Source,
+        tell: Tell | None = None,
+        manner: Manner = "verdict",
+        look: Callable[[], None] | None = None,
     ) -> Verdict:
-        """Grade a submission; a grader that dies of it gives a ``grader_error`` and is replaced."""
-        if is_stub(self.lesson, submission):
-            return not_started(self.lesson)
-        try:
-            return self._grade(Request(str(submission), manner), tell)
-        except Closed:
-            self._process.end()
+        """Grade a submission; a grader that dies of it gives a ``grader_error`` and is replaced.
+
+        ``look`` is called again and again while the verdict is awaited; it may raise to end that.
+        """
+        source = _read(self.lesson, submission)
+        if isinstance(source, Verdict):
+            return source
+        if self._process is None:
             self._process = fork(self._serve)
-            cause = GraderError("the grader's own process ended")
+        request = Request(os.fsencode(source.path), source.content, manner)
+        try:
+            return self._grade(self._process, request, tell or _say_nothing, look or wait_on)
+        except (Closed, Silent) as error:
+            self._kill()
+            problem = "ended" if isinstance(error, Closed) else f"is stuck: {error}"
+            cause = GraderError(f"the grader's own process {problem}")
             return Verdict(self.lesson.name, "grader_error", 0, 0, error=cause)
+        except BaseException:
+            self._kill()  # in the midst of a task
+            raise
 
     def close(self) -> None:
-        self._process.end()
+        if self._process is not None:
+            self._process.end()
+            self._process = None
 
     def __enter__(self) -> "WarmGrader":
         return self
@@ -96,15 +124,20 @@ class WarmGrader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _grade(self, request: Request, tell: Tell | None) -> Verdict:
-        channel = self._process.channel
-        channel.send(msgspec.msgpack.encode(request))
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+
+    def _grade(
+        self, process: Child, request: Request, tell: Tell, look: Callable[[], None]
+    ) -> Verdict:
+        process.channel.send(msgspec.msgpack.encode(request))
         while True:
-            answer = msgspec.msgpack.decode(channel.receive(), type=Answer)
+            answer = msgspec.msgpack.decode(process.receive(self._longest, look), type=Answer)
             if not isinstance(answer, Progress):
                 return answer.verdict
-            if tell:
-                tell(answer.done, answer.total)
+            tell(answer.done, answer.total)
 
 
 def not_started(lesson: Lesson) -> Verdict:
@@ -117,16 +150,18 @@ def default_jobs() -> int:
     return min(len(cores()), MOST_JOBS)
 
 
-def _kept(lesson: Lesson, submission: Path) -> Verdict | None:
-    key = _key(lesson, submission)
-    return cache.find(places().state, lesson.name, key) if key else None
-
-
-def _key(lesson: Lesson, submission: Path) -> str | None:
+def _read(lesson: Lesson, submission: Path | Source) -> Source | Verdict:
+    """The source to grade, or the verdict where nothing is to be run."""
     try:
-        return cache.key(lesson, submission)
-    except OSError:
-        return None
+        source = submission if isinstance(submission, Source) else read_source(submission)
+    except Unreadable as error:
+        problem = unreadable(error, lesson)
+        return Verdict(lesson.name, "cannot_load", 0, _points(lesson.suite), error=problem)
+    return not_started(lesson) if is_stub_source(lesson, source) else source
+
+
+def _say_nothing(_done: int, _total: int) -> None:
+    """What is done with the progress where nobody asks for it."""
 
 
 def _points(suite: Path) -> int:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from grader.source import Source, Unreadable, printable, read_source
 from grader.worker import wire
 from grader.worker.conversation import Conversation, Host
 from grader.worker.errors import LoadFailed, ProtocolViolation
 from grader.worker.lesson import Handle, Lesson
 from grader.worker.limits import Limits
 from grader.worker.story import Call
-
-_LARGEST_SOURCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,12 @@ class Session:
         """What the submission has printed; of very much, the start and the end."""
         return self._conversation.printed
 
-    def load(self, path: Path | str, name: str) -> Lesson:
+    def load(self, file: Source | Path | str, name: str) -> Lesson:
         """Load the file as the module `name`. Raises LoadFailed, or how the process ended."""
-        source = _read(Path(path))
+        source = file if isinstance(file, Source) else _read(Path(file))
         if not self._conversation.is_open and not self._lessons:
-            self._conversation.open(source)
-        lesson = Lesson(self._conversation, name, str(path), source)
+            self._conversation.open(source.content)
+        lesson = Lesson(self._conversation, name, printable(source.path), source.content)
         lesson._load()
         self._lessons.append(lesson)
         return lesson
@@ -121,14 +120,8 @@ def _as_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path) -> Source:
     try:
-        if path.exists() and not path.is_file():
-            raise LoadFailed("missing_file", f"{path} is not a file")
-        with path.open("rb") as file:
-            source = file.read(_LARGEST_SOURCE + 1)
-    except OSError as error:
-        raise LoadFailed("missing_file", f"{path}: {error.strerror}") from None
-    if len(source) > _LARGEST_SOURCE:
-        raise LoadFailed("missing_file", f"{path} is larger than {_LARGEST_SOURCE} bytes")
-    return source
+        return read_source(path)
+    except Unreadable as error:
+        raise LoadFailed("missing_file", str(error)) from None

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection
 from types import CodeType, ModuleType, TracebackType
 
-_LONGEST_MESSAGE = 4000
+_LONGEST_MESSAGE = 500
 _LONGEST_NAME = 200
 _LONGEST_CHAIN = 5
 
@@ -58,6 +58,9 @@ def _compiled(source: bytes, path: str) -> CodeType:
         raise _undecodable(source, error) from None
     # so that tracebacks and `inspect` find the source, wherever the file itself is
     linecache.cache[path] = (len(source), None, text.splitlines(keepends=True), path)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise CannotLoad("syntax", "a null byte, which no source may have", line, "SyntaxError")
     try:
         return compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -65,7 +68,8 @@ def _compiled(source: bytes, path: str) -> CodeType:
             "syntax", error.msg, error.lineno, type(error).__name__, error.offset
         ) from None
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise CannotLoad("syntax", str(error), None, type(error).__name__) from None
+        message = str(error) or "nested too deep for Python to read"
+        raise CannotLoad("syntax", message, None, type(error).__name__) from None
 
 
 def _undecodable(source: bytes, error: UnicodeDecodeError | SyntaxError) -> CannotLoad:

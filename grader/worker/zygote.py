@@ -20,10 +20,9 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from grader.worker.child import Child
+from grader.worker.processes import adopt_orphans, kill_children, when_parent_dies
 from grader.worker.wire import HEADER, Command, End, Ended, Fork, Ready, decode_command, framed
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _GRACE = 0.2
 
 
@@ -37,7 +36,9 @@ class Zygote:
     def run(self, preload: list[str]) -> NoReturn:
         """Import `preload`, then serve until the trusted side closes the socket."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        adopt_orphans()
+        # Should a session have stopped this process, it goes on, sees the end and ends all.
+        when_parent_dies(signal.SIGCONT)
         self._preload(preload)
         while True:
             command, descriptors = self._receive()
@@ -83,7 +84,7 @@ class Zygote:
         code = 70
         try:
             os.setpgid(0, 0)
-            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            when_parent_dies(signal.SIGKILL)
             self._control.close()
             signal.signal(signal.SIGINT, signal.default_int_handler)
             reader, writer, printed = descriptors
@@ -111,7 +112,7 @@ class Zygote:
             os.killpg(pid, signal.SIGKILL)
         if code is None:
             os.waitpid(pid, 0)
-        _kill_orphans()
+        kill_children()  # those that left the session's group have become this one's
         return code
 
 
@@ -123,22 +124,6 @@ def _wait(pid: int, seconds: float) -> int | None:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > until:
             return None
-        time.sleep(0.001)
-
-
-def _kill_orphans() -> None:
-    """End the processes that left the session's group: they have become this one's children."""
-    while True:
-        try:
-            if os.waitpid(-1, os.WNOHANG)[0]:
-                continue
-            with open(f"/proc/self/task/{os.getpid()}/children") as children:
-                pids = [int(pid) for pid in children.read().split()]
-        except (ChildProcessError, OSError):
-            return
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
 
 
@@ -175,10 +160,3 @@ def _address_space() -> int:
             return int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
-
-
-def _prctl(option: int, value: int) -> None:
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

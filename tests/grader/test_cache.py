@@ -7,6 +7,7 @@ import pytest
 
 from grader import cache
 from grader.lessons import Lesson
+from grader.source import read_source
 from grader.verdict import CheckResult, GraderError, TimedOut, Verdict
 
 PASSED = Verdict("toy/stack", "passed", 20, 20)
@@ -55,11 +56,11 @@ def test_the_key_changes_with_submission_suite_and_solution(
     toy: Any, lesson: Lesson, tmp_path: Path
 ) -> None:
     submission = toy.submit(tmp_path)
-    keys = {cache.key(lesson, submission)}
-    assert cache.key(lesson, submission) in keys
+    keys = {cache.key(lesson, read_source(submission))}
+    assert cache.key(lesson, read_source(submission)) in keys
     for path in (submission, lesson.suite, lesson.solution):
         path.write_text(path.read_text() + "\n# changed\n")
-        key = cache.key(lesson, submission)
+        key = cache.key(lesson, read_source(submission))
         assert key not in keys
         keys.add(key)
 

@@ -97,9 +97,9 @@ def test_a_submission_that_does_not_load_is_told_with_kind_and_line(
 
 
 def test_a_file_that_is_none_is_told(session: Session, write: Write) -> None:
-    with pytest.raises(LoadFailed, match="No such file"):
+    with pytest.raises(LoadFailed, match="no such file"):
         session.load(write("").with_name("absent.py"), "lesson")
-    with pytest.raises(LoadFailed, match="is not a file"):
+    with pytest.raises(LoadFailed, match="this is not a file"):
         session.load("/dev/zero", "lesson")
 
 
