@@ -15,6 +15,7 @@ from grader.worker.errors import (
     OutOfMemory,
     ProtocolViolation,
     SubmissionRaised,
+    Unusable,
     WorkerDied,
     WorkerError,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "Record",
     "Session",
     "SubmissionRaised",
+    "Unusable",
     "Worker",
     "WorkerDied",
     "WorkerError",

@@ -15,7 +15,7 @@ from grader.worker import wire
 from grader.worker.example import run_example
 from grader.worker.objects import Objects
 from grader.worker.submission import CannotLoad, describe, load
-from grader.worker.values import OPAQUE
+from grader.worker.values import too_large
 
 
 class Child:
@@ -151,10 +151,10 @@ class Child:
     def _send(self, message: Any) -> None:
         frame = wire.framed(message)
         if len(frame) > self._max_frame:
-            why = f"larger than {self._max_frame} bytes"
+            why = f"more than {self._max_frame:,} bytes"
             if type(message) is wire.Asked:
-                raise ValueError(f"the arguments are {why}")
-            frame = wire.framed(wire.Returned(message.seq, [OPAQUE, "result", why]))
+                raise ValueError(f"the arguments take {why}")
+            frame = wire.framed(wire.Returned(message.seq, too_large("result", why)))
         view = memoryview(frame)
         while view:
             try:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
 
+from grader.worker.errors import Unusable
 from grader.worker.part import Part, described, object_of
-from grader.worker.record import Record, fields_of, type_name_of
+from grader.worker.record import Opaque, Record, fields_of, type_name_of
 from grader.worker.values import (
     OBJECT,
     PART,
@@ -16,6 +17,8 @@ from grader.worker.values import (
     BadValue,
     Decoder,
     Encoder,
+    TooLarge,
+    how_large,
     is_array,
 )
 
@@ -90,6 +93,8 @@ class HostEncoder(Encoder):
             return self.encode(dict(value))
         if isinstance(value, Iterable) and not is_array(value):
             return self.encode(list(value))
+        if type(value) is Opaque:
+            raise Unusable("", f"a {value.type_name} does not travel, so nothing can take it")
         raise TypeError(
             f"a {type(value).__name__} cannot be passed to a submission; "
             "wrap it in Part(..., methods=(...)) to hand it in"
@@ -127,6 +132,12 @@ class HostDecoder(Decoder):
         self._parts = parts
         self._story = story
         self._handle = handle
+
+    def decode_opaque(self, type_name: str, why: str) -> Opaque:
+        large = how_large(why)
+        if large is not None:
+            raise TooLarge(large)
+        return Opaque(type_name, why)
 
     def decode_special(self, tag: int, tree: list[Any]) -> Any:
         if tag == OBJECT:

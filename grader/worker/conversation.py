@@ -13,6 +13,7 @@ from grader.worker.codec import HostDecoder, HostEncoder, Parts, Reference
 from grader.worker.errors import (
     CallTimedOut,
     ProtocolViolation,
+    Unusable,
     WorkerDied,
     WorkerError,
 )
@@ -22,7 +23,7 @@ from grader.worker.part import type_name_of, use
 from grader.worker.printed import Printed
 from grader.worker.replies import error_of, refusal
 from grader.worker.story import Call, Entry, Story, names_called
-from grader.worker.values import OBJECT, BadValue
+from grader.worker.values import OBJECT, BadValue, TooLarge
 
 Expected = TypeVar("Expected")
 Wording = Callable[[], str]
@@ -147,6 +148,8 @@ class Conversation:
         """The value of a tree from the worker; a malformed one ends the process."""
         try:
             return self._decoder.decode(tree)
+        except TooLarge as error:
+            raise Unusable(wording(), f"it has {error}") from None
         except Exception as error:
             problem = str(error) if isinstance(error, BadValue) else f"a malformed value ({error})"
             self._violated(wording(), problem)

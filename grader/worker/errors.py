@@ -91,6 +91,18 @@ class ProtocolViolation(WorkerError):
         self.problem = problem
 
 
+class Unusable(WorkerError):
+    """What the submission returned cannot be used for anything; `problem` says why.
+
+    `call` is the call that returned it, where that is known.
+    """
+
+    def __init__(self, call: str, problem: str) -> None:
+        super().__init__(f"what {call or 'a call'} returned cannot be used: {problem}")
+        self.call = call
+        self.problem = problem
+
+
 class LoadFailed(WorkerError):
     """The submission could not be loaded, or lacks a name that was asked for.
 

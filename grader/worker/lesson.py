@@ -47,7 +47,7 @@ class Lesson:
     def _look_up(self, name: str) -> Any:
         conversation = self._conversation
         request = wire.Get(conversation.next_number(), self._number, name)
-        reply = conversation.ask(request, wire.ATTRIBUTE, lambda: name, told=False)
+        reply = conversation.ask(request, wire.ATTRIBUTE, lambda: name)
         if isinstance(reply, wire.Returned):
             return conversation.decode(reply.value, lambda: name)
         return (RemoteClass if reply.kind == "class" else RemoteFunction)(self, name)

@@ -31,12 +31,17 @@ OPAQUE: Final = 11
 SCALARS: Final = frozenset({NoneType, bool, int, float, str, bytes})
 _PLAIN: Final = frozenset({NoneType, bool, float, bytes})
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-_NODES: Final = 4_000_000
+_NODES: Final = 250_000
+_TOO_LARGE: Final = "too large: "
 _DTYPE = re.compile(r"[<>|=]?[biufc][0-9]{1,2}")
 
 
 class BadValue(Exception):
     """A tree that no encoder makes."""
+
+
+class TooLarge(Exception):
+    """A value of which more came than is ever wanted."""
 
 
 class Encoder:
@@ -97,7 +102,7 @@ class Encoder:
             return self.encode_object(value)
         self._nodes += len(value)
         if self._nodes > _NODES:
-            return opaque(value, f"of more than {_NODES} values in all")
+            return too_large(type(value).__name__, f"more than {_NODES:,} values")
         if container is not None:
             # what `encode` does with numbers, without a call for each: most lists are of them
             return [container] + [
@@ -128,10 +133,20 @@ def opaque(value: object, why: str = "") -> list[Any]:
     return [OPAQUE, _plain_text(name), why]
 
 
+def too_large(name: str, how_large: str) -> list[Any]:
+    """The tree of a value that is too large to travel."""
+    return [OPAQUE, _plain_text(name), _TOO_LARGE + how_large]
+
+
 def is_array(value: object) -> bool:
     """Whether it is exactly a numpy array; numpy is not imported for that."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(value) is getattr(numpy, "ndarray", None)
+
+
+def how_large(why: str) -> str | None:
+    """How large the value was that an opaque one stands for, if that is why it did not travel."""
+    return why.removeprefix(_TOO_LARGE) if why.startswith(_TOO_LARGE) else None
 
 
 def _plain_text(text: str) -> str:
@@ -172,6 +187,10 @@ class Decoder:
         finally:
             self._depth_left += 1
 
+    def decode_opaque(self, type_name: str, why: str) -> Any:
+        """What stands for a value that did not travel."""
+        return Opaque(type_name, why)
+
     def decode_special(self, tag: int, tree: list[Any]) -> Any:
         """The value of a tree with one of the tags that stand for objects."""
         raise BadValue(f"a value with the unknown tag {tag}, of {len(tree)} parts")
@@ -191,7 +210,7 @@ class Decoder:
         if tag == ARRAY:
             return _decode_array(tree[1:])
         if tag == OPAQUE:
-            return Opaque(_exactly(str, tree[1]), _exactly(str, tree[2]))
+            return self.decode_opaque(_exactly(str, tree[1]), _exactly(str, tree[2]))
         return self.decode_special(tag, tree)
 
 

@@ -11,7 +11,7 @@ from conftest import Load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.worker import Handle, Lesson, Opaque, Record, Session, as_record
+from grader.worker import Handle, Lesson, Opaque, Record, Session, Unusable, as_record
 from grader.worker.values import BadValue, Decoder, Encoder
 
 ECHO = "def echo(value): return value\ndef type_of(value): return type(value).__name__"
@@ -171,10 +171,23 @@ def test_a_list_that_contains_itself_or_is_nested_too_deep_is_cut(load: Load) ->
     assert "nested deeper than 64" in repr(lesson.deep())
 
 
-def test_a_result_too_large_arrives_as_opaque(load: Load) -> None:
-    result = load("def f(): return b'x' * (33 << 20)").f()
-    assert type(result) is Opaque
-    assert "larger than" in result.why
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("b'x' * (33 << 20)", "33,554,432 bytes"),
+        ("list(range(300_000))", "250,000 values"),
+        ("{'a': [{n: n for n in range(300_000)}]}", "250,000 values"),
+    ],
+)
+def test_a_result_too_large_cannot_be_used(load: Load, value: str, size: str) -> None:
+    with pytest.raises(Unusable, match=f"f\\(\\) returned .* it has more than {size}"):
+        load(f"def f(): return {value}").f()
+
+
+def test_what_did_not_travel_cannot_be_passed_in(load: Load) -> None:
+    lesson = load("def f(x=None): return iter(())")
+    with pytest.raises(Unusable, match="a tuple_iterator does not travel"):
+        lesson.f([lesson.f()])
 
 
 RECORDS = """
