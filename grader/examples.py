@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from grader.runner.failures import not_implemented
+from grader.runner.failures import failure_of, not_implemented
 from grader.verdict import Call, ExampleDiffered, ExampleResult, Story
-from grader.worker import Session
+from grader.worker import Session, WorkerError
+
+_MOST_LINES = 12
+_WIDEST = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +58,22 @@ def _documented(node: _Documented, name: str) -> Iterator[tuple[str, _Documented
 def run(docstring: Docstring, session: Session) -> ExampleResult:
     """Run a docstring's examples in a session with the submission loaded, up to the first failure.
 
-    Raises:
-        WorkerError: the session did not survive an example.
+    They are a story of their own.
     """
     calls: list[Call] = []
+    try:
+        session.begin_story()
+        return _run(docstring, session, calls)
+    except WorkerError as error:  # the session did not survive an example
+        return ExampleResult(docstring.name, "failed", failure_of(error, Story(calls=calls)))
+
+
+def _run(docstring: Docstring, session: Session, calls: list[Call]) -> ExampleResult:
     for example in docstring.examples:
+        calls.append(Call(example.source.rstrip(), ""))
         ran = session.run_example(docstring.name, example.source)
-        got = _last_line(ran.exception) if ran.exception else ran.output
-        calls.append(Call(example.source.rstrip(), got.rstrip()))
+        got = _shortened(_last_line(ran.exception) if ran.exception else ran.output)
+        calls[-1] = Call(calls[-1].text, got)
         if agrees(example, ran.output, ran.exception):
             continue
         calls[-1] = Call(calls[-1].text, calls[-1].result, failing=True)
@@ -74,7 +85,7 @@ def run(docstring: Docstring, session: Session) -> ExampleResult:
             story=story,
             source=example.source.rstrip(),
             expected=(example.want if example.exc_msg is None else example.exc_msg).rstrip(),
-            actual=got.rstrip(),
+            actual=got,
             line=docstring.line + example.lineno,
         )
         return ExampleResult(docstring.name, "failed", differed)
@@ -96,6 +107,14 @@ def agrees(example: doctest.Example, output: str, exception: str | None) -> bool
     if example.exc_msg is None:
         return False
     return _class_name(example.exc_msg) == _class_name(_last_line(exception))
+
+
+def _shortened(printed: str) -> str:
+    """The first of what an example printed."""
+    lines = printed.rstrip().splitlines()
+    more = [f"… {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+    kept = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}…" for line in lines[:_MOST_LINES]]
+    return "\n".join(kept + more)
 
 
 def _last_line(exception: str) -> str:

@@ -117,6 +117,19 @@ class BrokeProtocol(Failure, frozen=True, tag=True, kw_only=True):
     problem: str
 
 
+class Unusable(Failure, frozen=True, tag=True, kw_only=True):
+    """A check could not go on with what came back from ``call``.
+
+    ``value`` is what that was and ``belongs`` what the stub says there, where they are known;
+    ``problem`` is what came of it.
+    """
+
+    call: str = ""
+    value: str = ""
+    belongs: str = ""
+    problem: str = ""
+
+
 class ExampleDiffered(Failure, frozen=True, tag=True, kw_only=True):
     """An example of a docstring printed something else; ``line`` is one of the stub."""
 
@@ -137,6 +150,7 @@ AnyFailure = (
     | Died
     | OutOfMemory
     | BrokeProtocol
+    | Unusable
     | ExampleDiffered
 )
 

@@ -25,12 +25,14 @@ from grader.verdict import (
     Story,
     TimedOut,
     Unmet,
+    Unusable,
     WrongError,
 )
 
 ENGINE, YOURS = "the engine:", "yours:"
 HEAD_CALLS, TAIL_CALLS = 2, 10
 INDENT = 5
+MOST_LINES = 6
 _LEFT_OUT = re.compile(r"… (\d+) more calls")
 
 
@@ -68,7 +70,7 @@ def _story(story: Story, width: int, whole: bool) -> Iterator[Text]:
         if hidden and position == HEAD_CALLS:
             yield Text(f"    … {counted(hidden, 'call')} more (all of them: --full)", style="quiet")
         if not HEAD_CALLS <= position < HEAD_CALLS + hidden:
-            result = harmless(call.result) if _tells(call, telling) else ""
+            result = _brief(call.result) if _tells(call, telling) else ""
             yield _call(number, call, result, width)
 
 
@@ -131,8 +133,8 @@ def _outcome(failure: AnyFailure, width: int) -> Iterator[Text]:
             yield from _because(failure.because)
         case Raised():
             where = f" (line {failure.line} of your file)" if failure.line else ""
-            message = f": {failure.message}" if failure.message else ""
-            yield Text(f"{failure.type_name}{harmless(message)}{where}", style="bad")
+            message = f": {_brief(failure.message)}" if failure.message else ""
+            yield Text(f"{failure.type_name}{message}{where}", style="bad")
         case NotImplementedYet():
             where = f", line {failure.line}" if failure.line else ""
             yield Text(f"{failure.name or 'This part'} is not written yet{where}.")
@@ -140,6 +142,8 @@ def _outcome(failure: AnyFailure, width: int) -> Iterator[Text]:
                 yield Text(f"To do: {harmless(failure.hint)}")
         case ExampleDiffered():
             yield from _example(failure, width)
+        case Unusable():
+            yield from _unusable(failure)
         case TimedOut() | Died() | OutOfMemory() | BrokeProtocol():
             yield from _trouble(failure)
 
@@ -164,6 +168,20 @@ def _trouble(failure: TimedOut | Died | OutOfMemory | BrokeProtocol) -> Iterator
             yield Text("Something in your file writes to the grader's own channel.")
 
 
+def _unusable(failure: Unusable) -> Iterator[Text]:
+    """What came back is not what belongs there."""
+    call = _call_named(failure.call)
+    if failure.belongs:
+        came = "returned" if "(" in call else "is"
+        value = harmless(failure.value)
+        yield Text(f"{call} {came} {value}; {failure.belongs} belongs there.")
+        if failure.value == "None" and came == "returned":
+            yield Text("Is a return missing?")
+    else:
+        yield Text(f"The check cannot go on after {call}: what it gave cannot be used.")
+        yield Text(harmless(failure.problem), style="quiet")
+
+
 def _because(because: str) -> Iterator[Text]:
     if because:
         yield Text(harmless(because), style="italic")
@@ -177,9 +195,15 @@ def _wrong_error(failure: WrongError) -> Text:
     text = Text.assemble((f"{ENGINE} ", "quiet"), f"raises {failure.expected}\n")
     text.append(f"{YOURS.ljust(len(ENGINE))} ", style="quiet")
     if failure.raised is not None:
-        message = f": {harmless(failure.message)}" if failure.message else ""
+        message = f": {_brief(failure.message)}" if failure.message else ""
         return text.append(f"raises {failure.raised}{message}", style="bad")
     return text.append(f"returns {harmless(failure.value or 'None')}", style="bad")
+
+
+def _brief(text: str) -> str:
+    """A message or a result without anything harmful, and of no more than a few lines."""
+    lines = harmless(text).splitlines()
+    return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], "…"])
 
 
 def _call_named(call: str) -> str:

@@ -17,6 +17,8 @@ from grader.report.words import counted
 from grader.verdict import ExampleResult, GraderError, LoadError, Verdict
 
 PRINTED_LINES = 8
+DETAIL_LINES = 40
+DETAIL_WIDTH = 300
 
 
 def verdict_page(
@@ -83,7 +85,9 @@ def _grader_error(error: GraderError) -> Iterator[RenderableType]:
     yield Text("! the grader itself failed; this is not your doing", style="bad")
     yield Text(f"  {error.cause}")
     if error.detail:
-        yield Padding(Text(harmless(error.detail.rstrip()), style="quiet"), (0, 0, 0, 4))
+        lines = harmless(error.detail.rstrip()).splitlines()[-DETAIL_LINES:]
+        short = "\n".join(line[:DETAIL_WIDTH] for line in lines)
+        yield Padding(Text(short, style="quiet"), (0, 0, 0, 4))
 
 
 def _results(verdict: Verdict, width: int, full: bool, told: int) -> Iterator[RenderableType]:

@@ -1,20 +1,22 @@
 """What a check or an example raised, as the failure that the verdict carries."""
 
 import re
-import traceback
 from collections.abc import Sequence
 
 import pytest
 
 from grader import checks, verdict
-from grader.runner.showing import shown
+from grader.runner.promises import Promises
+from grader.showing import shown
 from grader.verdict import AnyFailure, Call, Story
+from grader.worker import Call as Called
 from grader.worker import (
     CallTimedOut,
     LoadFailed,
     OutOfMemory,
     ProtocolViolation,
     SubmissionRaised,
+    Unusable,
     WorkerDied,
     WorkerError,
 )
@@ -31,12 +33,27 @@ FINAL = (
 # Seconds for all that a check does; far above what a submission is given for one call.
 CHECK_TIMEOUT = 30
 
+# A suite that does this is wrong with any submission.
+_OF_THE_SUITE = (NameError, ImportError, SyntaxError)
+
 _KEPT_CALLS = 20
+_LONGEST_PROBLEM = 300
 _HINT = re.compile(r"(?P<name>[A-Za-z_][\w.]*): (?P<hint>.+)", re.DOTALL)
 
 
-def failure_of(error: BaseException, story: Story) -> AnyFailure | None:
-    """The failure that an exception stands for; None where it is not the submission's doing."""
+def failure_of(
+    error: BaseException,
+    story: Story,
+    calls: Sequence[Called] = (),
+    promises: Promises | None = None,
+) -> AnyFailure | None:
+    """The failure that an exception stands for; None where it is not the submission's doing.
+
+    Anything that a suite raises after one of the submission's ``calls`` is the submission's doing:
+    with the solution the suite does not raise it. ``promises`` tell which call to blame.
+    """
+    if isinstance(error, Unusable) or (calls and _is_misuse(error)):
+        return _unusable(error, story, calls, promises)
     told = _told(error, story)
     if isinstance(error, WorkerError):
         return _of_worker(error, told)
@@ -71,11 +88,55 @@ def failure_of(error: BaseException, story: Story) -> AnyFailure | None:
                 value=None if error.raised else shown(error.value),
                 because=error.because,
             )
-        case pytest.fail.Exception() if _while_submission_ran(error):
-            # The guard of this process rang while it waited: slow calls, each in time by itself.
-            call = f"the calls up to {told.calls[-1].text}" if told.calls else "the calls"
+        case pytest.fail.Exception() if told.calls:
+            # The guard of this process rang: slow calls, each in time by itself, or more in what
+            # they returned than a suite can look at.
+            call = f"the calls up to {told.calls[-1].text}"
             return verdict.TimedOut(story=told, call=call, seconds=CHECK_TIMEOUT)
     return None
+
+
+def _is_misuse(error: BaseException) -> bool:
+    """Whether it is an error of the language, or of a library, in the suite's own frames."""
+    verdicts = (WorkerError, checks.Mismatch, checks.Differs, checks.Unmet, checks.WrongError)
+    return isinstance(error, Exception) and not isinstance(error, (*verdicts, *_OF_THE_SUITE))
+
+
+def _unusable(
+    error: BaseException, story: Story, calls: Sequence[Called], promises: Promises | None
+) -> verdict.Unusable:
+    problem = error.problem if isinstance(error, Unusable) else problem_of(error)
+    broken = promises.broken_by(calls) if promises else None
+    if isinstance(error, Unusable) and error.call:
+        broken = None  # it is known already
+    number = broken.number if broken else _blamed(error, story.calls)
+    told = _with_blamed(story, number)
+    if broken is None:
+        return verdict.Unusable(story=told, call=_text_of(error, story, number), problem=problem)
+    return verdict.Unusable(
+        story=told,
+        call=calls[broken.number].text,
+        value=shown(calls[broken.number].result),
+        belongs=broken.belongs,
+        problem=problem,
+    )
+
+
+def problem_of(error: BaseException) -> str:
+    """An error in a line, of a length that a page has room for."""
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # what it is about cannot be written
+        message = ""
+    if len(message) > _LONGEST_PROBLEM:
+        message = f"{message[:_LONGEST_PROBLEM]}…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _text_of(error: BaseException, story: Story, number: int | None) -> str:
+    if isinstance(error, Unusable) and error.call:
+        return error.call
+    return story.calls[number].text if number is not None else ""
 
 
 def not_implemented(message: str, story: Story, line: int | None = None) -> AnyFailure:
@@ -122,12 +183,6 @@ def _of_worker(error: WorkerError, story: Story) -> AnyFailure | None:
     return None
 
 
-def _while_submission_ran(error: BaseException) -> bool:
-    frames = traceback.walk_tb(error.__traceback__)
-    names = [str(frame.f_globals.get("__name__")) for frame, _ in frames]
-    return any(name.startswith("grader.worker.") for name in names)
-
-
 def _side(value: object) -> tuple[str, str | None]:
     if isinstance(value, checks.Raised):
         return "", value.type_name
@@ -136,8 +191,11 @@ def _side(value: object) -> tuple[str, str | None]:
 
 def _told(error: BaseException, story: Story) -> Story:
     """The story with the call that is to blame marked, and the middle of a long one left out."""
+    return _with_blamed(story, _blamed(error, story.calls))
+
+
+def _with_blamed(story: Story, blamed: int | None) -> Story:
     calls = list(story.calls)
-    blamed = _blamed(error, calls)
     if blamed is not None:
         calls[blamed] = Call(calls[blamed].text, calls[blamed].result, failing=True)
     if len(calls) > 2 * _KEPT_CALLS:

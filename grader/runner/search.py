@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import is_hypothesis_test
-from hypothesis.errors import HypothesisException, StopTest
+from hypothesis.errors import HypothesisException, InvalidArgument, StopTest
 
 from grader.checks import stories_begun_by
-from grader.runner.failures import FINAL, failure_of
+from grader.runner.failures import FINAL
 from grader.verdict import AnyFailure, Story
+from grader.worker import Unusable
 
 CASES_AFTER_FAILURE = 250
+_LONGEST_TRACEBACK = 20_000
 
 
 class Enough(BaseException):
@@ -27,14 +29,14 @@ class Enough(BaseException):
 
 @dataclass
 class Search:
-    """The cases of one check so far; ``told`` gives the story of the current one.
+    """The cases of one check so far; ``judge`` gives the failure that an error in one stands for.
 
     After it has run, ``failure`` is that of the smallest failing case, and ``broken`` tells of a
     fault in the suite itself. ``cases_left`` is how many more are run once one has failed.
     """
 
     begin: Callable[[], None]
-    told: Callable[[], Story]
+    judge: Callable[[BaseException], AnyFailure | None]
     failure: AnyFailure | None = None
     broken: str | None = None
     cases_left: int = CASES_AFTER_FAILURE
@@ -54,11 +56,12 @@ class Search:
             return
         except KeyboardInterrupt:
             raise
-        except BaseException:
+        except BaseException as error:
             # Once a case has failed, whatever Hypothesis makes of it (a submission that answers
             # differently the second time is "flaky" to it) adds nothing.
-            if self.failure is None:
-                self.broken = traceback.format_exc()
+            if self.failure is None and self.broken is None:
+                self.failure = self.judge(error)
+                self.broken = None if self.failure else _traceback()
 
     def _each(self, test: Callable[..., None], arguments: dict[str, Any]) -> Callable[..., None]:
         @functools.wraps(test)
@@ -67,10 +70,13 @@ class Search:
                 self.cases_left -= 1
                 if self.cases_left < 0:
                     raise Enough
-            self.begin()
             try:
+                self.begin()
                 with stories_begun_by(self.begin):
                     test(*args, **kwargs | arguments)
+            except InvalidArgument as error:  # a strategy made of what the submission returned
+                self._failed(error)
+                raise
             except (HypothesisException, StopTest, KeyboardInterrupt):
                 raise
             except BaseException as error:
@@ -80,16 +86,20 @@ class Search:
         return case
 
     def _failed(self, error: BaseException) -> None:
-        failure = failure_of(error, self.told())
+        failure = self.judge(error)
         if failure is None:
-            self.broken = traceback.format_exc()
+            self.broken = _traceback()
             raise Enough from error
         size = _size(failure.story)
         if self.failure is None or size <= self._size:
             self.failure, self._size = failure, size
-        if isinstance(failure, FINAL):
+        if isinstance(failure, FINAL) or isinstance(error, Unusable):
             self.failure = failure
             raise Enough from error
+
+
+def _traceback() -> str:
+    return traceback.format_exc()[-_LONGEST_TRACEBACK:]
 
 
 def _size(story: Story) -> tuple[int, int]:

@@ -13,9 +13,10 @@ from grader.examples import Docstring
 from grader.handing import handed_in_as
 from grader.lessons import Lesson
 from grader.runner.failures import failure_of
+from grader.runner.promises import promises_of
 from grader.runner.search import CASES_AFTER_FAILURE, Search
-from grader.runner.showing import shown
 from grader.runner.suite import Collection
+from grader.showing import shown
 from grader.verdict import (
     AnyFailure,
     Call,
@@ -56,6 +57,7 @@ class Checking:
 
     item: pytest.Function
     collection: Collection
+    stub: str
 
     @property
     def name(self) -> str:
@@ -111,7 +113,7 @@ class Done(msgspec.Struct):
 
 def tasks_of(stub: str, collection: Collection) -> list[Task]:
     """The stub's examples, if it has any, then the suite's checks in the order they stand."""
-    checkings = [Checking(item, collection) for item in collection.items]
+    checkings = [Checking(item, collection, stub) for item in collection.items]
     found = examples.docstrings(stub)
     return [Examples(found), *checkings] if found else [*checkings]
 
@@ -147,21 +149,19 @@ def _examples(task: Examples, session: Session) -> Iterator[ExampleResult]:
         if timed_out:  # the others would most likely keep the learner waiting as long
             yield ExampleResult(docstring.name, "blocked")
             continue
-        _begin_story(session)
-        try:
-            yield examples.run(docstring, session)
-        except WorkerError as error:
-            failure = failure_of(error, _story_of(session))
-            yield ExampleResult(docstring.name, "failed", failure)
-            timed_out = isinstance(failure, TimedOut)
+        result = examples.run(docstring, session)
+        yield result
+        timed_out = isinstance(result.failure, TimedOut)
 
 
 def _check(
     task: Checking, session: Session, submission: Submission, cases_after_failure: int
 ) -> CheckResult:
-    search = Search(
-        lambda: _begin_story(session), lambda: _story_of(session), cases_left=cases_after_failure
-    )
+    def judge(error: BaseException) -> AnyFailure | None:
+        calls = session.calls
+        return failure_of(error, story_of(calls), calls, promises_of(task.stub))
+
+    search = Search(lambda: _begin_story(session), judge, cases_left=cases_after_failure)
     started = time.perf_counter()
     with handed_in_as(Part):
         problem = task.collection.run_check(task.item, submission, search.run)
@@ -192,9 +192,10 @@ def _begin_story(session: Session) -> None:
     checks.begin_story()
 
 
-def _story_of(session: Session) -> Story:
-    calls = [Call("  " * call.depth + call.text, _came_back(call)) for call in session.calls]
-    return Story(checks.setting(), calls)
+def story_of(calls: list[Called]) -> Story:
+    """The story that calls of a session make, in the setting that the suite told."""
+    told = [Call("  " * call.depth + call.text, _came_back(call)) for call in calls]
+    return Story(checks.setting(), told)
 
 
 def _came_back(call: Called) -> str:

@@ -23,6 +23,7 @@ from grader.verdict import (
     Mismatched,
     NotImplementedYet,
     TimedOut,
+    Unusable,
     Verdict,
     WrongError,
 )
@@ -245,7 +246,7 @@ def test_a_verdict_is_kept_until_the_submission_changes(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("def pop(self):\n        if", "def pop(self):\n        self.itemz\n        if", "itemz"),
+        ("def pop(self):\n        if", "def pop(self):\n        itemz\n        if", "itemz"),
         ("from hypothesis", "import no_such_module\nfrom hypothesis", "no_such_module"),
         ("@check(points=3", "# @check(points=3", "no @check above test_an_empty_stack_raises"),
         ('test_pushes_on_top",)', 'test_x",)', "test_any_order_of_calls needs test_x"),
@@ -274,3 +275,99 @@ def test_no_process_is_left_behind(lesson: Lesson) -> None:
     before = children()
     grade(lesson, lesson.solution, fresh=True)
     assert children() == before
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Stack.pop = 3",
+        "Stack.pop = property(lambda self: None)",
+        "Stack.__new__ = lambda cls, ids: 5",
+        "Stack.__new__ = lambda cls, ids: None",
+        "Stack.push = lambda self, ids: iter(ids)\nStack.pop = lambda self: [10**5000]",
+        "Stack.pop = lambda self: (item for item in ())",
+        "Stack.pop = lambda self: [itself := [], itself.append(itself)][0]",
+        "async def pop(self): ...\nStack.pop = pop",
+        "Stack.pop = lambda self: b'x' * (40 << 20)",
+        "Stack.pop = lambda self: list(range(3_900_000))",
+    ],
+)
+def test_a_result_of_any_kind_is_the_submissions_failure(
+    toy: Any, grader: WarmGrader, tmp_path: Path, code: str
+) -> None:
+    submission = toy.submit(tmp_path, text=f"{toy.solution}\n\n{code}\n")
+    verdict = grader.grade(submission)
+    assert verdict.status == "failed"
+    assert verdict.seconds < 20
+
+
+def test_a_call_that_returned_nothing_is_told_with_what_belongs_there(
+    toy: Any, tmp_path: Path
+) -> None:
+    lesson = toy.write(
+        tmp_path,
+        suite=toy.suite.replace(
+            "expect(stack.pop(), expected,", "expect(stack.pop() + 0, expected,"
+        ),
+    )
+    solution = toy.solution.replace("def pop(self):", "def pop(self) -> int:")
+    lesson.solution.write_text(solution)
+    submission = toy.submit(tmp_path, ("return self.ids.pop()", "self.ids.pop()"), text=solution)
+    failure = check(grade(lesson, submission), "test_pops_the_last_first").failure
+    assert isinstance(failure, Unusable)
+    assert (failure.call, failure.value, failure.belongs) == ("stack.pop()", "None", "an int")
+    assert [call.text for call in failure.story.calls if call.failing] == ["stack.pop()"]
+
+
+@pytest.mark.parametrize("value", ["None", "3", "object()"])
+def test_a_class_that_is_something_else_cannot_be_loaded(
+    toy: Any, grader: WarmGrader, tmp_path: Path, value: str
+) -> None:
+    verdict = grader.grade(toy.submit(tmp_path, text=f"{toy.solution}\n\nStack = {value}\n"))
+    assert isinstance(verdict.error, LoadError)
+    assert verdict.error.kind == "wrong_kind"
+    assert "where a class belongs" in verdict.error.cause
+
+
+def test_a_module_that_takes_long_to_load_is_told_so_at_once(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    slow = f"import time\ntime.sleep(3)\n{toy.solution}"
+    verdict = grader.grade(toy.submit(tmp_path, text=slow))
+    assert isinstance(verdict.error, LoadError)
+    assert verdict.error.kind == "timed_out"
+    assert "within 2 s" in verdict.error.cause
+    assert verdict.seconds < 10
+
+
+def test_of_an_example_that_prints_much_the_beginning_is_told(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    loud = ("def pop(self):", "def pop(self):\n        print('line\\n' * 2000)")
+    verdict = grader.grade(toy.submit(tmp_path, loud))
+    failure = verdict.examples[0].failure
+    assert isinstance(failure, ExampleDiffered)
+    assert failure.actual.splitlines()[-1] == "… 1990 more lines"
+
+
+def test_an_example_that_never_ends_tells_the_lines_that_led_to_it(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    endless = ("def pop(self):", "def pop(self):\n        while True: pass")
+    failure = grader.grade(toy.submit(tmp_path, endless)).examples[0].failure
+    assert isinstance(failure, TimedOut)
+    assert [call.text for call in failure.story.calls] == [
+        "stack = Stack([1, 2, 3])",
+        "stack.pop()",
+    ]
+    assert [call.failing for call in failure.story.calls] == [False, True]
+
+
+def test_a_submission_that_loads_only_now_and_then_fails(
+    toy: Any, grader: WarmGrader, tmp_path: Path
+) -> None:
+    mark = tmp_path / "loaded"
+    code = f"import os\nif os.path.exists({str(mark)!r}): raise OSError\n"
+    once = f"{code}open({str(mark)!r}, 'w').close()\n{toy.solution}"
+    verdict = grader.grade(toy.submit(tmp_path, text=once))
+    assert verdict.status in ("failed", "cannot_load")

@@ -3,21 +3,42 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import checks, drawing
 from grader.checks import check, expect, new_story, story
+from grader.runner.failures import failure_of
 from grader.runner.search import CASES_AFTER_FAILURE, Search
-from grader.verdict import Mismatched, NotImplementedYet, Story, TimedOut
-from grader.worker.errors import CallTimedOut, SubmissionRaised
+from grader.verdict import (
+    AnyFailure,
+    Call,
+    Mismatched,
+    NotImplementedYet,
+    Raised,
+    Story,
+    TimedOut,
+    Unusable,
+)
+from grader.worker import Call as Called
+from grader.worker.errors import CallTimedOut, LoadFailed, SubmissionRaised
+from grader.worker.errors import Unusable as TooMuch
 
 
 def search(test: Callable[..., None], **arguments: Any) -> Search:
     drawing.load()
-    ran = Search(checks.begin_story, lambda: Story(checks.setting()))
+    ran = Search(checks.begin_story, judge)
     ran.run(test, arguments)
     return ran
+
+
+def judge(error: BaseException) -> AnyFailure | None:
+    """As the runner does it; `called` are the calls of the submission."""
+    return failure_of(error, Story(checks.setting(), [Call("f()", "None") for _ in called]), called)
+
+
+called: list[Called] = []
 
 
 def test_a_check_that_holds_has_no_failure() -> None:
@@ -56,7 +77,7 @@ def test_a_check_may_start_its_story_again() -> None:
         story("The second.")
         expect(1, 2)
 
-    ran = Search(begin, lambda: Story(checks.setting()))
+    ran = Search(begin, judge)
     ran.run(two_things, {})
     assert ran.failure is not None
     assert ran.failure.story.setting == ["The second."]
@@ -133,3 +154,73 @@ def test_cases_that_hypothesis_rejects_are_no_failures() -> None:
 
     ran = search(picky)
     assert (ran.failure, ran.broken) == (None, None)
+
+
+@pytest.fixture
+def a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "called", [Called("f()", None)])
+
+
+@pytest.mark.usefixtures("a_call")
+def test_what_a_suite_cannot_do_with_a_result_is_the_submissions_failure() -> None:
+    @check(points=1, rule="r")
+    @given(number=st.integers())
+    def unpacks(number: int) -> None:
+        result: Any = None if number > 10 else (1, 2)
+        _, _ = result
+
+    ran = search(unpacks)
+    assert isinstance(ran.failure, Unusable)
+    assert ran.broken is None
+    assert "cannot unpack non-iterable NoneType" in ran.failure.problem
+
+
+@pytest.mark.usefixtures("a_call")
+def test_so_is_a_strategy_that_cannot_be_made_of_one() -> None:
+    @check(points=1, rule="r")
+    @given(data=st.data())
+    def draws(data: st.DataObject) -> None:
+        data.draw(st.sampled_from([]))
+
+    ran = search(draws)
+    assert isinstance(ran.failure, Unusable)
+    assert ran.broken is None
+
+
+@pytest.mark.usefixtures("a_call")
+def test_an_unknown_name_is_the_suites_own_fault_whatever_was_called() -> None:
+    @check(points=1, rule="r")
+    def misspelt() -> None:
+        raise NameError("name 'expct' is not defined")
+
+    ran = search(misspelt)
+    assert ran.failure is None
+    assert "expct" in str(ran.broken)
+
+
+def test_a_submission_that_does_not_load_again_for_a_case_fails() -> None:
+    def begin() -> None:
+        raise LoadFailed("raised", "it is gone", 3, "OSError")
+
+    @check(points=1, rule="r")
+    def holds() -> None: ...
+
+    ran = Search(begin, judge)
+    ran.run(holds, {})
+    assert isinstance(ran.failure, Raised)
+    assert ran.broken is None
+
+
+def test_a_result_too_large_to_look_at_ends_the_search_at_once() -> None:
+    cases = []
+
+    @check(points=1, rule="r")
+    @given(number=st.integers())
+    def large(number: int) -> None:
+        cases.append(number)
+        raise TooMuch("pool.order()", "it has more than 250,000 values")
+
+    ran = search(large)
+    assert isinstance(ran.failure, Unusable)
+    assert ran.failure.call == "pool.order()"
+    assert len(cases) == 1
