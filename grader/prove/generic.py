@@ -1,4 +1,5 @@
-"""Generic mutants: every small change that a mutation tool makes to what a solution's regions hold.
+"""Generic mutants: every small change that a mutation tool makes to what a solution's regions hold,
+and every public function returning what it never should.
 
 The library `cosmic-ray` (of the extra `dev`) makes the changes. Those that survive are either
 equivalent, which `grader/mutants/<topic>/<lesson>.equivalent.yaml` says with the reason, or show
@@ -16,6 +17,8 @@ import msgspec
 import yaml
 
 from grader.lessons import Lesson
+from grader.prove.change import Change
+from grader.prove.shapes import shapes
 from grader.prove.trials import generic_trial, solution_trial
 from grader.prove.tried import try_all
 from grader.stub import regions
@@ -26,29 +29,6 @@ _LEFT_OUT = ("Bit", "Shift", "Pow", "Invert", "UAdd", "_Is", "Variable", "Remove
 _IDENTITY = "core/ReplaceComparisonOperator_Is_IsNot"
 
 Fate = Literal["killed", "equivalent", "survived"]
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One generic change.
-
-    `line` is the text of the first changed line, `number` its number in the solution, `mutated`
-    what it becomes, and `occurrence` counts the changes of one operator to equal lines, from 0.
-    """
-
-    operator: str
-    line: str
-    occurrence: int
-    number: int
-    mutated: str
-    source: str
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        return self.operator, self.line, self.occurrence
-
-    @property
-    def name(self) -> str:
-        return f"{self.operator.removeprefix('core/')}.{self.number}.{self.occurrence}"
 
 
 class Equivalent(msgspec.Struct, frozen=True):
@@ -98,24 +78,27 @@ def run_generic(
     Raises:
         SolutionRejected: the suite rejects the solution itself, so that it would kill anything.
     """
-    found = list(changes(lesson.solution.read_text(encoding="utf-8"), str(lesson.solution)))
+    solution, filename = lesson.solution.read_text(encoding="utf-8"), str(lesson.solution)
+    found = [*changes(solution, filename), *shapes(solution, filename)]
     trials = {generic_trial(lesson, change.name, change.source): change for change in found}
     unchanged = solution_trial(lesson)
     outcomes = try_all([unchanged, *trials], fresh, jobs, tell)
     if outcomes[unchanged].status != "passed":
         raise SolutionRejected(lesson.name, outcomes[unchanged].failed)
-    broken, alive = [], []
+    broken, alive, passing = [], [], 0
     for trial, change in trials.items():
         outcome = outcomes[trial]
         if outcome.status == "grader_error":
             broken.append((change, outcome.cause))
+        elif outcome.status == "passed" and change.may_pass:
+            passing += 1
         elif outcome.status == "passed":
             alive.append(change)
     known = {key for one in equivalents(lesson) for key in one.keys}
     survived = [change for change in alive if change.key not in known]
     return GenericRun(
         lesson.name,
-        killed=len(found) - len(alive) - len(broken),
+        killed=len(found) - len(alive) - len(broken) - passing,
         equivalent=len(alive) - len(survived),
         survived=survived,
         stale=sorted(known - {change.key for change in alive}),
