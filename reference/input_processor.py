@@ -144,7 +144,8 @@ class InputProcessor:
                 f"Requested sample logprobs of {wanted}, "
                 f"which is greater than max allowed: {self.max_logprobs}"
             )
-        unknown = [i for i in params.stop_token_ids if not 0 <= i < self.vocab_size]
+        stops = dict.fromkeys(params.stop_token_ids)
+        unknown = [i for i in stops if not 0 <= i < self.vocab_size]
         if unknown:
             raise VLLMValidationError(
                 f"token_id(s) {unknown} in stop_token_ids contain out-of-vocab token ids. "
@@ -206,16 +207,14 @@ class InputProcessor:
     def _complete(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
         """The parameters with what only the engine knows: the room there is, and what ends."""
         eos, more = self.eos_token_id, self._more_eos_token_ids
-        stops = params.stop_token_ids
-        if not params.ignore_eos:
-            stops = tuple(dict.fromkeys((*stops, *more)))
+        added = () if params.ignore_eos else more
         ends = {*params.stop_token_ids, *more} | ({eos} if eos is not None else set())
         room = self.max_model_len - prompt_len
         return replace(
             params,
             max_tokens=room if params.max_tokens is None else params.max_tokens,
             eos_token_id=None if params.ignore_eos else eos,
-            stop_token_ids=stops,
+            stop_token_ids=tuple(dict.fromkeys((*params.stop_token_ids, *added))),
             all_stop_token_ids=frozenset(ends),
         )
 

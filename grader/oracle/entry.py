@@ -24,3 +24,10 @@ def run(data: dict[str, Any]) -> dict[str, Any]:
     from grader.oracle.real_engine import run
 
     return run(data)
+
+
+def run_front(kind: str, script: dict[str, Any]) -> Any:
+    """What a script for one part of the engine's front comes to; both as plain data."""
+    from grader.oracle.front.real_front import run_front
+
+    return run_front(kind, script)
