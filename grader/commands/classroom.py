@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from grader.commands.parts import LazyParts
 
 PARTS = {
     "init": "An nbgrader course from the lessons.",
@@ -16,26 +16,7 @@ PARTS = {
 }
 
 
-class LazyParts(click.Group):
-    """Knows its parts by name; `classroom NAME` is `command` in `classroom_NAME.py`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        return list(PARTS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in PARTS:
-            return None
-        command = importlib.import_module(f"grader.commands.classroom_{cmd_name}").command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"grader/commands/classroom_{cmd_name}.py: `command` is no command")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(PARTS.items()))
-
-
-@click.group("classroom", cls=LazyParts)
+@click.group("classroom", cls=LazyParts, parts=PARTS)
 def command() -> None:
     """Grade a class: files and notebooks in COURSE/submitted/STUDENT/TOPIC/LESSON.py or .ipynb.
 
