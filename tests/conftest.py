@@ -5,6 +5,7 @@ Where that is missing the test is skipped, with what is missing; in CI it fails.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable
@@ -28,7 +29,19 @@ def _postgresql() -> str:
     return "" if there else "PostgreSQL's initdb is missing: apt-get install postgresql"
 
 
-_PARTS: dict[str, Callable[[], str]] = {"bubblewrap": _bubblewrap, "postgresql": _postgresql}
+def _chromium() -> str:
+    there = shutil.which("chromium") and shutil.which("chromedriver")
+    if not there:
+        return "a browser is missing: apt-get install chromium chromium-driver"
+    has_selenium = importlib.util.find_spec("selenium")
+    return "" if has_selenium else "selenium is missing: pip install -e '.[browser]'"
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "bubblewrap": _bubblewrap,
+    "postgresql": _postgresql,
+    "chromium": _chromium,
+}
 _found: dict[str, str] = {}
 
 

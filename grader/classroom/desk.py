@@ -15,9 +15,7 @@ import select
 import signal
 import socket
 import sys
-import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from grader.runner.interpreter import Interpreter
 from grader.runner.process import Channel, Closed
 from grader.runner.warm import WarmGrader
 from grader.sandbox import SEALED, Sandbox, SandboxMissing, choose
+from grader.source import Source
 from grader.verdict import Verdict
 
 # Each keeps a suite, Hypothesis and a fresh worker in memory.
@@ -43,7 +42,7 @@ def main(descriptor: int, core: int | None = None) -> None:
     channel = Channel(end)
     desk = Desk()
     if os.getpgid(0) == os.getpid():
-        _end_with(end, desk.clean_up)
+        _end_with(end)
     if core is not None:
         stay_on(core, os.getpid())
     try:
@@ -59,7 +58,6 @@ class Desk:
 
     def __init__(self) -> None:
         self._graders: OrderedDict[tuple[Lesson, Sandbox], WarmGrader] = OrderedDict()
-        self._folder = tempfile.TemporaryDirectory(prefix="vllmlings-")
 
     def do(self, task: Task) -> Result:
         """The task's verdict; a `grader_error` where this machine cannot give it."""
@@ -75,20 +73,11 @@ class Desk:
         for grader in self._graders.values():
             grader.close()
         self._graders.clear()
-        self.clean_up()
-
-    def clean_up(self) -> None:
-        """Leave no file behind."""
-        self._folder.cleanup()
 
     def _graded(self, task: Task, lesson: Lesson) -> Verdict:
         # The file's name is the lesson's: nothing about the student is told to the submission.
-        file = Path(self._folder.name, f"{lesson.name.split('/')[-1]}.py")
-        file.write_bytes(task.source)
-        try:
-            return self._grader(lesson, task.sandbox).grade(file)
-        finally:
-            file.unlink()
+        source = Source(Path(f"{lesson.name}.py"), task.source)
+        return self._grader(lesson, task.sandbox).grade(source)
 
     def _grader(self, lesson: Lesson, sandbox: Sandbox) -> WarmGrader:
         key = (lesson, sandbox)
@@ -106,14 +95,13 @@ def _interpreter(sandbox: Sandbox) -> Interpreter:
     return Interpreter(launcher=choose(sandbox), limits=SEALED)
 
 
-def _end_with(end: socket.socket, clean_up: Callable[[], None]) -> None:
+def _end_with(end: socket.socket) -> None:
     """End this process's whole group as soon as the other end of the socket is closed."""
 
     def look(_number: int, _frame: object) -> None:
         poll = select.poll()
         poll.register(end, select.POLLHUP)
         if any(event & select.POLLHUP for _, event in poll.poll(0)):
-            clean_up()
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
     signal.signal(signal.SIGIO, look)

@@ -6,49 +6,32 @@ has entered (a manual score, extra credit, an extension, a comment) is left as i
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from nbgrader.api import (
     Assignment,
     Grade,
     Gradebook,
-    GradeCell,
     MissingEntry,
-    Notebook,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
 from nbgrader.preprocessors import AssignLatePenalties
-from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from grader.classroom.checks import checks_of
 from grader.classroom.course import Course
+from grader.classroom.database import opened
 from grader.classroom.journal import Entry
 from grader.classroom.timestamp import handed_in_at
 from grader.verdict import Verdict
 
 _CHECK = "test_"
-
-
-class GradebookError(Exception):
-    """The gradebook cannot be written to; verdicts are in the journal all the same."""
-
-    def __init__(self, url: str, cause: str) -> None:
-        super().__init__(
-            f"the gradebook {url} cannot be written to: {cause}; every verdict is in the journal: "
-            "mend it, and run the same command again"
-        )
-        self.url, self.cause = url, cause
+_IN_ONE_TRANSACTION = 200
 
 
 @dataclass(frozen=True)
@@ -67,60 +50,59 @@ def write_gradebook(course: Course, entries: Iterable[Entry], url: str | None = 
     Raises:
         GradebookError: the database cannot be reached or does not take them.
     """
-    url = _url(url or course.gradebook_url)
-    by_topic = sorted(entries, key=lambda entry: (_topic(entry.lesson), entry.student))
-    with _opened(url, course) as gradebook:
+    with opened(url or course.gradebook_url, course.course_id) as gradebook:
         writer = _Writer(gradebook, course)
-        for (topic, student), group in groupby(
-            by_topic, key=lambda entry: (_topic(entry.lesson), entry.student)
-        ):
-            writer.write(topic, student, list(group))
+        for number, entry in enumerate(entries, start=1):
+            writer.write(entry)
+            if number % _IN_ONE_TRANSACTION == 0:
+                writer.commit()
+        writer.commit()
         return Written(writer.lessons, writer.need_a_person)
 
 
-@contextmanager
-def _opened(url: str, course: Course) -> Iterator[Gradebook]:
-    try:
-        with _tools_in_path(), Gradebook(url, course.course_id) as gradebook:
-            yield gradebook
-    except SQLAlchemyError as error:
-        cause = " ".join(str(getattr(error, "orig", None) or error).split())
-        shown, *_ = url.split("://")
-        raise GradebookError(f"{shown}://…", cause) from error
+@dataclass(frozen=True)
+class _Lesson:
+    """A lesson in the gradebook: its notebook, and the check of each grade cell, by their ids."""
+
+    notebook: str
+    checks: dict[str, str]
 
 
-@contextmanager
-def _tools_in_path() -> Iterator[None]:
-    """nbgrader asks `alembic` for a new database's version, whether or not it is in the path."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
+@dataclass(frozen=True)
+class _Submission:
+    """A student's topic in the gradebook, and how late it was."""
+
+    id: str
+    seconds_late: float
 
 
 class _Writer:
-    """Writes one student's topic after another, each in one transaction."""
+    """Writes one entry after another. What it meets again it knows by its id."""
 
     def __init__(self, gradebook: Gradebook, course: Course) -> None:
         self._gradebook = gradebook
         self._db: Any = gradebook.db
         self._course = course
         self._late = _late_penalties(course)
-        self._topics: set[str] = set()
+        self._lessons: dict[str, _Lesson] = {}
+        self._submissions: dict[tuple[str, str], _Submission] = {}
         self.lessons = self.need_a_person = 0
 
-    def write(self, topic: str, student: str, entries: list[Entry]) -> None:
-        if topic not in self._topics:
-            self._topics.add(topic)
-            self._set_up(topic)
-        submission = self._submission(topic, student)
-        for entry in entries:
-            notebook = self._notebook(submission, entry.lesson)
-            self._grade(notebook, entry)
-            self._db.flush()
-            self._penalize(submission, notebook)
+    def write(self, entry: Entry) -> None:
+        if entry.lesson not in self._lessons:
+            self._set_up(_topic(entry.lesson))
+        lesson = self._lessons[entry.lesson]
+        submission = self._submission(_topic(entry.lesson), entry.student)
+        notebook = self._notebook(submission, lesson)
+        scores = _scores(entry.verdict)
+        for grade in self._grades(notebook, lesson):
+            name = lesson.checks[grade.cell_id]
+            _set(grade, None if scores is None else scores.get(name, 0.0))
+        notebook.late_submission_penalty = self._penalty(entry.student, submission, notebook)
+        self.lessons += 1
+        self.need_a_person += scores is None
+
+    def commit(self) -> None:
         self._db.commit()
         self._db.expunge_all()
 
@@ -132,9 +114,9 @@ class _Writer:
         self._gradebook.update_or_create_assignment(topic, **given)
         for lesson in self._course.lessons:
             if _topic(lesson) == topic:
-                self._set_up_lesson(lesson)
+                self._lessons[lesson] = self._set_up_lesson(lesson)
 
-    def _set_up_lesson(self, lesson: str) -> None:
+    def _set_up_lesson(self, lesson: str) -> _Lesson:
         topic, name = lesson.split("/")
         self._gradebook.update_or_create_notebook(name, topic)
         checks = checks_of(self._course.files_of(lesson))
@@ -143,67 +125,74 @@ class _Writer:
                 check.name, name, topic, max_score=check.points, cell_type="code"
             )
         known = {check.name for check in checks}
-        for cell in self._gradebook.find_notebook(name, topic).grade_cells:
+        notebook = self._gradebook.find_notebook(name, topic)
+        for cell in notebook.grade_cells:
             if cell.name.startswith(_CHECK) and cell.name not in known:
                 # A check that the suite no longer has would count against everybody.
                 for grade in list(cell.grades):
                     self._db.delete(grade)
                 self._db.delete(cell)
         self._db.commit()
+        cells = {cell.id: cell.name for cell in notebook.grade_cells if cell.name in known}
+        return _Lesson(notebook.id, cells)
 
-    def _submission(self, topic: str, student: str) -> SubmittedAssignment:
-        timestamp = handed_in_at(self._course.submitted, student, topic)
+    def _submission(self, topic: str, student: str) -> _Submission:
+        key = (topic, student)
+        if key not in self._submissions:
+            found = self._found_or_made(topic, student)
+            timestamp = handed_in_at(self._course.submitted, student, topic)
+            if timestamp is not None:
+                found.timestamp = timestamp.replace(tzinfo=None)
+            self._db.flush()
+            self._submissions[key] = _Submission(found.id, found.total_seconds_late)
+        return self._submissions[key]
+
+    def _found_or_made(self, topic: str, student: str) -> SubmittedAssignment:
         try:
-            found = self._gradebook.find_submission(topic, student)
+            return self._gradebook.find_submission(topic, student)
         except MissingEntry:
             self._gradebook.update_or_create_student(student)
-            # Not nbgrader's add_submission: that makes a notebook of each lesson, handed in or not.
-            found = SubmittedAssignment(
-                assignment=self._one(Assignment, name=topic), student=self._one(Student, id=student)
-            )
-            self._db.add(found)
-        if timestamp is not None:
-            found.timestamp = timestamp.replace(tzinfo=None)
-        return found
+        # Not nbgrader's add_submission: that makes a notebook of each lesson, handed in or not.
+        assignment = self._db.query(Assignment).filter_by(name=topic).one()
+        made = SubmittedAssignment(
+            assignment=assignment, student=self._db.query(Student).filter_by(id=student).one()
+        )
+        self._db.add(made)
+        return made
 
-    def _notebook(self, submission: SubmittedAssignment, lesson: str) -> SubmittedNotebook:
-        name = lesson.split("/")[1]
-        notebook: Notebook = next(n for n in submission.assignment.notebooks if n.name == name)
-        found = next((n for n in submission.notebooks if n.notebook is notebook), None)
+    def _notebook(self, submission: _Submission, lesson: _Lesson) -> SubmittedNotebook:
+        ids = {"notebook_id": lesson.notebook, "assignment_id": submission.id}
+        found = self._db.query(SubmittedNotebook).filter_by(**ids).one_or_none()
         if found is None:
-            found = SubmittedNotebook(notebook=notebook, assignment=submission)
+            found = SubmittedNotebook(**ids)
             self._db.add(found)
-        graded = {grade.cell_id for grade in found.grades}
-        for cell in notebook.grade_cells:
-            if isinstance(cell, GradeCell) and cell.id not in graded:
-                self._db.add(Grade(cell=cell, notebook=found))
-        self._db.flush()
+            self._db.flush()
         return found
 
-    def _grade(self, notebook: SubmittedNotebook, entry: Entry) -> None:
-        scores = _scores(entry.verdict)
-        checks = {check.name for check in checks_of(self._course.files_of(entry.lesson))}
-        for grade in notebook.grades:
-            if grade.cell.name in checks:
-                _set(grade, None if scores is None else scores.get(grade.cell.name, 0.0))
-        self.lessons += 1
-        self.need_a_person += scores is None
+    def _grades(self, notebook: SubmittedNotebook, lesson: _Lesson) -> list[Grade]:
+        found = self._db.query(Grade).filter_by(notebook_id=notebook.id).all()
+        found = [grade for grade in found if grade.cell_id in lesson.checks]
+        there = {grade.cell_id for grade in found}
+        made = [
+            Grade(cell_id=cell, notebook_id=notebook.id)
+            for cell in lesson.checks
+            if cell not in there
+        ]
+        self._db.add_all(made)
+        return [*found, *made]
 
-    def _penalize(self, submission: SubmittedAssignment, notebook: SubmittedNotebook) -> None:
+    def _penalty(
+        self, student: str, submission: _Submission, notebook: SubmittedNotebook
+    ) -> float | None:
         """What nbgrader's own plugin takes off what was handed in late."""
+        if submission.seconds_late <= 0:
+            return None
+        self._db.flush()
         self._db.refresh(notebook, ["score"])
-        seconds = submission.total_seconds_late
-        penalty = None
-        if seconds > 0:
-            penalty = self._late.plugin_inst.late_submission_penalty(
-                submission.student.id, notebook.score, seconds
-            )
-        if penalty is not None:
-            penalty = self._late._check_late_penalty(notebook, penalty)
-        notebook.late_submission_penalty = penalty
-
-    def _one(self, kind: Any, **names: str) -> Any:
-        return self._db.query(kind).filter_by(**names).one()
+        penalty = self._late.plugin_inst.late_submission_penalty(
+            student, notebook.score, submission.seconds_late
+        )
+        return None if penalty is None else self._late._check_late_penalty(notebook, penalty)
 
 
 def _scores(verdict: Verdict) -> dict[str, float] | None:
@@ -239,15 +228,3 @@ def _late_penalties(course: Course) -> AssignLatePenalties:
 
 def _topic(lesson: str) -> str:
     return lesson.split("/", maxsplit=1)[0]
-
-
-def _url(url: str) -> str:
-    """With the driver that this course installs.
-
-    >>> _url("postgresql://teacher@localhost/class")
-    'postgresql+psycopg://teacher@localhost/class'
-    """
-    for scheme in ("postgresql://", "postgres://"):
-        if url.startswith(scheme):
-            return "postgresql+psycopg://" + url.removeprefix(scheme)
-    return url

@@ -22,9 +22,9 @@ import msgspec
 
 from grader.classroom.notebook import NotebookError, solution_of
 from grader.classroom.plain import Kind, NotPlain, of_system, read_plain, shown_size
+from grader.source import LARGEST
 from grader.worker.limits import MIB
 
-LARGEST_SOURCE = MIB
 LARGEST_NOTEBOOK = 16 * MIB
 LONGEST_NAME = 120
 SUFFIXES = (".py", ".ipynb")
@@ -220,13 +220,13 @@ class NotUtf8(Exception):
 
 def _source(folder: Path, path: str, lesson: str) -> bytes:
     is_notebook = path.endswith(".ipynb")
-    largest = LARGEST_NOTEBOOK if is_notebook else LARGEST_SOURCE
+    largest = LARGEST_NOTEBOOK if is_notebook else LARGEST
     content = read_plain(folder, path.split("/"), largest)
     if not is_notebook:
         return _utf8(content)
     source = solution_of(content, lesson)
-    if len(source) > LARGEST_SOURCE:
-        raise NotPlain("too_large", f"its code is larger than {shown_size(LARGEST_SOURCE)}")
+    if len(source) > LARGEST:
+        raise NotPlain("too_large", f"its code is larger than {shown_size(LARGEST)}")
     return source
 
 

@@ -59,7 +59,8 @@ def command(
 
     course = course_in(folder, names)
     with needs_extra("classroom"):
-        from grader.classroom.gradebook import GradebookError, write_gradebook
+        from grader.classroom.database import GradebookError
+        from grader.classroom.gradebook import write_gradebook
     if executor is None:
         _require(sandbox)
     collected = collect(course.submitted, course.lessons)

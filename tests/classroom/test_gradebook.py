@@ -18,7 +18,8 @@ from sqlalchemy import create_engine, text
 
 from grader.classroom.checks import checks_of
 from grader.classroom.course import Course
-from grader.classroom.gradebook import GradebookError, write_gradebook
+from grader.classroom.database import GradebookError
+from grader.classroom.gradebook import write_gradebook
 from grader.classroom.journal import Entry
 from grader.classroom.timestamp import parsed
 from grader.verdict import CheckResult, Verdict

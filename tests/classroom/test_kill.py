@@ -49,7 +49,7 @@ def results(course: Course) -> dict[str, Any]:
             entry = journal.latest(student, LESSON)
             assert entry is not None
             found[student] = msgspec.to_builtins(entry)
-    return without_seconds(found)
+    return {student: without_seconds(each) for student, each in found.items()}
 
 
 def without_seconds(value: Any) -> Any:

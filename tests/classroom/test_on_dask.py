@@ -52,19 +52,17 @@ def cluster(tmp_path: Path, mark: str) -> Iterator[Cluster]:
     file = tmp_path / "scheduler.json"
     host = ["--host", "127.0.0.1", "--no-dashboard"]
     with ExitStack() as stack:
-        scheduler = start(
-            *(stack, tmp_path / "scheduler.log", "scheduler", *host),
-            *("--port", "0", "--scheduler-file", str(file)),
-        )
+        options = [*host, "--port", "0", "--scheduler-file", str(file)]
+        scheduler = start(stack, tmp_path / "scheduler.log", "scheduler", *options)
         until = time.monotonic() + 60
         while not file.exists() or not file.read_text().strip():
             assert scheduler.poll() is None, (tmp_path / "scheduler.log").read_text()
             assert time.monotonic() < until
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
-        options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
+        options = [*host, "--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
         workers = [
-            start(stack, tmp_path / f"worker{number}.log", "worker", address, *host, *options)
+            start(stack, tmp_path / f"worker{number}.log", "worker", address, *options)
             for number in range(2)
         ]
         yield Cluster(address, scheduler, workers)

@@ -78,7 +78,7 @@ def latin_1(path: Path) -> None:
     path.write_bytes("name = 'Zoë'".encode("latin-1"))
 
 
-BAD_FILES = {
+BAD_FILES: dict[Callable[[Path], None], str] = {
     a_link: "link",
     a_link_to_a_good_file: "link",
     a_folder: "no_file",

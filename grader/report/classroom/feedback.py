@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rich.console import Console, Group
+from rich.theme import Theme
 
 from grader.classroom.standings import Standing
 from grader.report.classroom.words import Detail, cause_words, points_words, standing_words
-from grader.report.console import harmless
+from grader.report.console import STYLES, harmless
 from grader.report.failure import tell
 from grader.verdict import AnyFailure, CheckResult, ExampleResult, LoadError, Verdict
 
@@ -45,7 +46,7 @@ def feedback(standings: Sequence[Standing], detail: Detail) -> list[LessonFeedba
 
 def failure_text(failure: AnyFailure) -> str:
     """The story of a failure as plain text."""
-    console = Console(width=WIDTH, color_system=None, highlight=False, force_terminal=False)
+    console = Console(theme=Theme(STYLES), width=WIDTH, color_system=None, highlight=False)
     with console.capture() as captured:
         console.print(Group(*tell(failure, WIDTH)))
     lines = (line.rstrip() for line in captured.get().splitlines())

@@ -21,6 +21,7 @@ _KINDS = {
     "Died": "its process ended",
     "OutOfMemory": "too much memory",
     "BrokeProtocol": "wrote to the grader",
+    "Unusable": "another kind of result",
 }
 _BAR = 20
 

@@ -24,7 +24,10 @@ LEGEND = (
 
 def class_page(standings: ClassStandings) -> RenderableType:
     """The table of points, and under it each entry that a person has to know of."""
-    parts: list[RenderableType] = [_table(standings), _lessons(standings), Text(LEGEND, "quiet")]
+    parts: list[RenderableType] = [
+        *(_table(standings), Text(), _lessons(standings)),
+        Text(LEGEND, style="quiet"),
+    ]
     return Group(*parts, problems_page(standings))
 
 
