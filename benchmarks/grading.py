@@ -105,7 +105,8 @@ def seconds(command: list[str], **environment: str) -> float:
 @contextmanager
 def watching(lesson: Lesson, exercise: Path) -> Iterator[Callable[[], float]]:
     """Gives a function that saves the exercise and tells how long its verdict takes."""
-    with WarmGrader(lesson) as warm, Events(exercise, keyboard=None) as events:
+    events = Events(exercise, keyboard=None)
+    with WarmGrader(lesson) as warm:
         saves = (event for event in events if isinstance(event, Saved))
 
         def save() -> float:
@@ -121,7 +122,7 @@ def watching(lesson: Lesson, exercise: Path) -> Iterator[Callable[[], float]]:
                 raise SystemExit(f"{lesson.name}: the solution is {verdict.status}: {told}")
             return elapsed
 
-        time.sleep(1)  # the watch must have begun
+        time.sleep(1)  # the grader must be warm
         yield save
 
 

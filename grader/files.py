@@ -36,6 +36,19 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     _sync_folder(path.parent)
 
 
+def unused(path: Path) -> Path:
+    """The path, or one with a number behind its stem, that nothing has yet.
+
+    >>> unused(Path("no", "such.2025-01-31.py"))
+    PosixPath('no/such.2025-01-31.py')
+    """
+    number, free = 1, path
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return free
+
+
 def _sync_folder(folder: Path) -> None:
     """Make the rename itself durable; a file system that cannot is no worse off."""
     try:

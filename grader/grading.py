@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.learner import Learner
-from grader.progress import Progress, digest
+from grader.lessons import Lesson as Files
+from grader.progress import Progress
+from grader.source import Source, Unreadable, read_source
 from manifest.course import Lesson
 
 if TYPE_CHECKING:
@@ -27,16 +29,24 @@ def grade_lesson(
     """
     from grader.runner import grade
 
-    exercise = learner.places.exercise(lesson.path)
-    content = digest(exercise)
-    verdict = grade(lesson.path, submission or exercise, fresh=fresh, tell=tell)
+    graded = content_of(submission or learner.places.exercise(lesson.path))
+    verdict = grade(Files(lesson.path), graded, fresh=fresh, tell=tell)
     if submission is None:
-        remember(learner.progress, verdict, content)
+        remember(learner.progress, verdict, graded)
     return verdict
 
 
-def remember(progress: Progress, verdict: Verdict, content: str | None) -> None:
-    """Note the verdict on an exercise whose content had that digest."""
+def content_of(file: Path) -> Source | Path:
+    """What the file holds now; itself, if it cannot be read, which its verdict will tell."""
+    try:
+        return read_source(file)
+    except Unreadable:
+        return file
+
+
+def remember(progress: Progress, verdict: Verdict, graded: Source | Path) -> None:
+    """Note the verdict on what was graded."""
+    content = graded.digest if isinstance(graded, Source) else None
     if verdict.status in ("not_started", "grader_error"):
         return
     with progress.change(verdict.lesson) as record:

@@ -8,6 +8,7 @@ from grader.hints import read_hints
 from grader.lessons import Lesson as Files
 from grader.places import Places, places
 from grader.progress import Progress
+from grader.source import printable
 from manifest.course import Course, Lesson, load
 
 
@@ -65,10 +66,17 @@ class Learner:
         return hints, record.hints_shown
 
     def warn_of_lost_progress(self) -> None:
-        """Say on stderr when the progress file could not be read and was set aside."""
+        """Say on stderr when the progress file was set aside, and when nothing can be kept."""
         if self.progress.set_aside is not None:
             print(
                 f"{self.progress.set_aside.name}: the progress file could not be read; it was "
                 "set aside and counting starts anew. Your exercises are untouched.",
+                file=sys.stderr,
+            )
+        if (problem := self.progress.problem) is not None:
+            print(
+                f"{printable(problem.filename or self.places.state)}: {problem.strerror}: your "
+                "progress cannot be kept there. Put that right, or name another folder in "
+                "VLLMLINGS_HOME.",
                 file=sys.stderr,
             )

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from grader.lessons import ROOT
+from grader.source import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,6 @@ def shown(path: Path) -> str:
     'exercises/block_pool.py'
     """
     try:
-        return str(path.resolve().relative_to(Path.cwd()))
+        return printable(path.resolve().relative_to(Path.cwd()))
     except ValueError:
-        return str(path)
+        return printable(path)

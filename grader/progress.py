@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
 
-from grader.files import write_atomically
+from grader.files import unused, write_atomically
+from grader.source import Unreadable, read_source
 
-VERSION = 1
+Count = Annotated[int, msgspec.Meta(ge=0)]
+_DAMAGED = (msgspec.DecodeError, UnicodeDecodeError)
 
 
 class LessonProgress(msgspec.Struct, omit_defaults=True):
     """One lesson's record. A digest names the content of the exercise that was graded."""
 
-    hints_shown: int = 0
-    points: int | None = None
-    max_points: int | None = None
+    hints_shown: Count = 0
+    points: Count | None = None
+    max_points: Count | None = None
     graded_digest: str | None = None
     passed_digest: str | None = None
 
@@ -33,23 +35,24 @@ class LessonProgress(msgspec.Struct, omit_defaults=True):
 class State(msgspec.Struct, omit_defaults=True):
     """The whole file."""
 
-    version: int = VERSION
+    version: Literal[1] = 1
     lessons: dict[str, LessonProgress] = {}
 
 
 def digest(exercise: Path) -> str | None:
     """What names an exercise's content; None when there is no such file."""
     try:
-        return hashlib.sha256(exercise.read_bytes()).hexdigest()
-    except OSError:
+        return read_source(exercise).digest
+    except Unreadable:
         return None
 
 
 class Progress:
     """Reads and changes the progress file. Each change is on disk before it returns.
 
-    A file that cannot be read is set aside, never overwritten; `set_aside` then holds its new
-    place, so that the learner can be told.
+    A file that cannot be made sense of is set aside, never overwritten; `set_aside` then holds its
+    new place. That, and a folder that
+    cannot be read or written (`problem`), is no error, so that nobody loses a verdict by it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,38 +66,71 @@ class Progress:
     def __init__(self, folder: Path) -> None:
         self._file = folder / "progress.json"
         self.set_aside: Path | None = None
+        self.problem: OSError | None = None
 
     def of(self, lesson: str) -> LessonProgress:
         """The lesson's record, an empty one if there is none yet."""
-        return self._read().lessons.get(lesson, LessonProgress())
+        return self.all().get(lesson, LessonProgress())
 
     def all(self) -> dict[str, LessonProgress]:
         """Every lesson that has a record."""
-        return self._read().lessons
+        try:
+            return self._read().lessons
+        except _DAMAGED:
+            with self._locked():
+                return self._sound().lessons
 
     @contextmanager
     def change(self, lesson: str) -> Iterator[LessonProgress]:
         """The lesson's record, written when the block ends; other processes wait meanwhile."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        with (self._file.parent / "progress.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            state = self._read()
+        self.problem = None
+        with self._locked():
+            state = self._sound()
             record = state.lessons.setdefault(lesson, LessonProgress())
             yield record
-            text = msgspec.json.format(msgspec.json.encode(state)).decode()
-            write_atomically(self._file, text + "\n")
+            if self.problem is None:
+                self._write(state)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            try:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((self._file.parent / "progress.lock").open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            except OSError as error:
+                self.problem = error
+            yield
+
+    def _sound(self) -> State:
+        """What the file holds; a damaged one is set aside, which takes the lock."""
+        try:
+            return self._read()
+        except _DAMAGED:
+            aside = unused(self._file.with_name(f"progress.unreadable.{_timestamp()}.json"))
+            try:
+                self._file.rename(aside)
+                self.set_aside = aside
+            except OSError as error:
+                self.problem = error
+            return State()
 
     def _read(self) -> State:
         try:
             content = self._file.read_bytes()
         except FileNotFoundError:
             return State()
-        try:
-            return msgspec.json.decode(content, type=State)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self.set_aside = self._file.with_name(f"progress.unreadable.{_timestamp()}.json")
-            self._file.rename(self.set_aside)
+        except OSError as error:
+            self.problem = error
             return State()
+        return msgspec.json.decode(content, type=State)
+
+    def _write(self, state: State) -> None:
+        text = msgspec.json.format(msgspec.json.encode(state)).decode()
+        try:
+            write_atomically(self._file, text + "\n")
+        except OSError as error:
+            self.problem = error
 
 
 def _timestamp() -> str:

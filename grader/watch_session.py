@@ -7,10 +7,9 @@ import sys
 from rich.console import RenderableType
 from rich.text import Text
 
-from grader.grading import remember
+from grader.grading import content_of, remember
 from grader.learner import Learner, NoHints
 from grader.lessons import Lesson as Files
-from grader.progress import digest
 from grader.report.console import make_console, show
 from grader.report.course import course_list
 from grader.report.hints import hint_page
@@ -30,6 +29,10 @@ CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 KEYS = (("n", "next"), ("h", "hint"), ("l", "list"), ("r", "run again"), ("q", "quit"))
 
 
+class Left(Exception):
+    """The learner has left in the midst of a check."""
+
+
 class WatchSession:
     """Grades the lesson at once and at each save, keeping what is costly warm between."""
 
@@ -45,20 +48,20 @@ class WatchSession:
         try:
             while lesson is not None:
                 lesson = self._watch(lesson)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Left):
             return
 
     def _watch(self, lesson: Lesson) -> Lesson | None:
         """Watch one lesson; gives the one to go on with, or None to end."""
         self._lesson = lesson
         exercise = self._learner.places.exercise(lesson.path)
-        # The grader forks when it is made, so it comes before the thread that watches files.
-        with WarmGrader(lesson.path) as warm, Events(exercise, self._keyboard) as events:
-            self._check(warm)
+        events = Events(exercise, self._keyboard)
+        with WarmGrader(Files(lesson.path)) as warm:
+            self._check(warm, events)
             for event in events:
                 match event:
                     case Saved() | Key("r"):
-                        self._check(warm)
+                        self._check(warm, events)
                     case Key("n"):
                         if following := self._following():
                             return following
@@ -70,14 +73,18 @@ class WatchSession:
                         return None
         return None
 
-    def _check(self, warm: WarmGrader) -> None:
+    def _check(self, warm: WarmGrader, events: Events) -> None:
+        def leave_if_asked() -> None:
+            if events.wants_out():
+                raise Left
+
         self._clear()
         self._say(f"Checking {self._lesson.path} …")
         exercise = self._learner.places.exercise(self._lesson.path)
-        content = digest(exercise)
+        graded = content_of(exercise)
         with waiting(f"Checking {self._lesson.name}") as progress:
-            self._verdict = warm.grade(exercise, progress.advance)
-        remember(self._learner.progress, self._verdict, content)
+            self._verdict = warm.grade(graded, progress.advance, look=leave_if_asked)
+        remember(self._learner.progress, self._verdict, graded)
         show(self._page(self._verdict))
         self._show_keys()
 

@@ -123,12 +123,16 @@ def load(file: Path = COURSE_FILE) -> Course:
     """Read the course.
 
     Raises:
-        MalformedCourse: the file lacks a key, or names a lesson twice.
+        MalformedCourse: the file is no YAML, lacks a key, or names a lesson twice.
     """
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
+    try:
+        data = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        problem = " ".join(str(error).split())
+        raise MalformedCourse(f"{file.name}: not YAML: {problem}") from error
     try:
         course = Course(tuple(_topic(entry) for entry in data["topics"]))
     except (KeyError, TypeError) as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from grader.learner import Learner
 from manifest.course import Lesson, Topic, UnknownName, load
 
 
@@ -13,6 +14,13 @@ def unwritten(lesson: Lesson) -> click.UsageError:
     """The lesson has its place in the course, but no files yet."""
     written = ", ".join(one.path for one in load().written)
     return click.UsageError(f"{lesson.path}: this lesson is still to come; there are {written}")
+
+
+def the_learner() -> Learner:
+    """The learner, who is told at the end of the command if progress was lost, or is not kept."""
+    learner = Learner()
+    click.get_current_context().call_on_close(learner.warn_of_lost_progress)
+    return learner
 
 
 class LessonName(click.ParamType[Lesson]):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from grader.commands.common import the_learner
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from grader.workloads import read_workload
@@ -28,7 +29,7 @@ def command(ctx: click.Context) -> None:
     from grader.report.console import show
     from grader.report.demo import closing, first_step, second_step, third_step
 
-    learner = Learner()
+    learner = the_learner()
     lesson = learner.course.lesson(LESSON_PATH)
     solution = Files(LESSON_PATH).solution.read_text(encoding="utf-8")
     show(first_step())

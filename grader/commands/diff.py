@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON
+from grader.commands.common import LESSON, the_learner
 from grader.commands.solution import require_pass, solution_source
-from grader.learner import Learner
 from grader.places import shown
+from grader.source import Unreadable, read_source
 from manifest.course import Lesson
 
 
@@ -17,15 +17,13 @@ from manifest.course import Lesson
 @click.option("--side-by-side", "-y", is_flag=True, help="Two columns, yours at the left.")
 def command(lesson: Lesson, reveal: bool, side_by_side: bool) -> None:
     """Your work on LESSON beside the solution, once you have passed it."""
-    learner = Learner()
+    learner = the_learner()
     require_pass(learner, lesson, reveal, "diff")
     exercise = learner.places.exercise(lesson.path)
     try:
-        yours = exercise.read_text(encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(
-            f"{shown(exercise)}: cannot be read: {error.strerror}"
-        ) from error
+        yours = read_source(exercise).content.decode()
+    except Unreadable as error:
+        raise click.ClickException(f"{shown(exercise)}: {error.cause}") from error
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{shown(exercise)}: is not UTF-8 text") from error
     from grader.report.console import make_console, show

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.commands.common import the_learner
 from grader.learner import Learner
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def command(
     from grader.workloads import read_workload
     from reference.workload import WorkloadError
 
-    learner = Learner()
+    learner = the_learner()
     if workload is None:
         _list(learner)
         return

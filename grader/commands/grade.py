@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grader.commands.common import lessons_named
+from grader.commands.common import lessons_named, the_learner
 from grader.grading import grade_lesson
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
@@ -38,7 +38,7 @@ def command(
 
     Exit code: 0 passed, 1 not passed, 2 wrong use.
     """
-    learner = Learner()
+    learner = the_learner()
     lessons = _chosen(learner, name, everything)
     if submission is not None and len(lessons) != 1:
         raise click.UsageError("--submission: name one lesson that this file is for")
@@ -48,7 +48,6 @@ def command(
         passed = _summary(learner, lessons, fresh)
     else:
         passed = _page(learner, lessons[0], submission, fresh, full)
-    learner.warn_of_lost_progress()
     ctx.exit(0 if passed else 1)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON
-from grader.learner import Learner, NoHints
+from grader.commands.common import LESSON, the_learner
+from grader.learner import NoHints
 from manifest.course import Lesson
 
 
@@ -18,7 +18,7 @@ def command(lesson: Lesson | None, so_far: bool, reset: bool) -> None:
     from grader.report.console import show
     from grader.report.hints import hint_page, hints_so_far
 
-    learner = Learner()
+    learner = the_learner()
     lesson = learner.lesson_or_next(lesson)
     if reset:
         with learner.progress.change(lesson.path) as record:
@@ -29,6 +29,5 @@ def command(lesson: Lesson | None, so_far: bool, reset: bool) -> None:
         hints, shown = learner.hints(lesson) if so_far else learner.next_hint(lesson)
     except NoHints as error:
         raise click.ClickException(str(error)) from error
-    learner.warn_of_lost_progress()
     page = hints_so_far if so_far else hint_page
     show(page(lesson, hints, shown))

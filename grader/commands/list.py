@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader.learner import Learner
+from grader.commands.common import the_learner
 
 
 @click.command("list")
@@ -16,7 +16,7 @@ def command(topic: str | None, everything: bool) -> None:
     from grader.report.course import course_list
     from grader.standing import standings
 
-    learner = Learner()
+    learner = the_learner()
     topics = learner.course.topics
     if topic is not None:
         found = learner.course.topic(topic)
@@ -25,5 +25,4 @@ def command(topic: str | None, everything: bool) -> None:
             raise click.UsageError(f"{topic}: no such topic; there are {names}")
         topics, everything = (found,), True
     all_standings = standings(learner.course, learner.progress, learner.places)
-    learner.warn_of_lost_progress()
     show(course_list(topics, all_standings, everything))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON
-from grader.learner import Learner
+from grader.commands.common import LESSON, the_learner
 from grader.lessons import Lesson as Files
 from manifest.course import Lesson
 
@@ -24,7 +23,7 @@ def command(lesson: Lesson | None, answers: bool, no_pager: bool) -> None:
     from grader.report.lesson import WIDTH, lesson_page
     from grader.report.pager import in_terminal, show_or_page
 
-    lesson = Learner().lesson_or_next(lesson)
+    lesson = the_learner().lesson_or_next(lesson)
     file = Files(lesson.path).text
     try:
         text = file.read_text(encoding="utf-8")

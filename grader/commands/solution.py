@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from grader.commands.common import LESSON
+from grader.commands.common import LESSON, the_learner
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
 from manifest.course import Lesson
@@ -17,7 +17,7 @@ from manifest.course import Lesson
 @click.option("--reveal", is_flag=True, help="Show it before you have passed.")
 def command(lesson: Lesson, reveal: bool) -> None:
     """The solution of LESSON, once you have passed it."""
-    require_pass(Learner(), lesson, reveal, "solution")
+    require_pass(the_learner(), lesson, reveal, "solution")
     source = solution_source(lesson)
     if not sys.stdout.isatty():
         click.echo(source, nl=False)

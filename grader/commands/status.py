@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader.learner import Learner
+from grader.commands.common import the_learner
 
 
 @click.command("status")
@@ -14,7 +14,6 @@ def command() -> None:
     from grader.report.course import status
     from grader.standing import standings
 
-    learner = Learner()
+    learner = the_learner()
     all_standings = standings(learner.course, learner.progress, learner.places)
-    learner.warn_of_lost_progress()
     show(status(all_standings, learner.places))

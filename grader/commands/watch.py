@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from grader.commands.common import LESSON
-from grader.learner import Learner
+from grader.commands.common import LESSON, the_learner
 from manifest.course import Lesson
 
 
@@ -16,14 +15,11 @@ def command(lesson: Lesson | None) -> None:
 
     Keys: n next lesson, h hint, l list, r run again, q quit.
     """
-    learner = Learner()
+    learner = the_learner()
     lesson = learner.lesson_or_next(lesson)
     click.echo(f"Checking {lesson.path} …")
     from grader.terminal import single_keys
     from grader.watch_session import WatchSession
 
-    folder = learner.places.exercises
-    if not folder.is_dir():
-        raise click.ClickException(f"{folder}: there is no such folder to watch")
     with single_keys() as keyboard:
         WatchSession(learner, lesson, keyboard).run()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from running import Run
 
-from grader.cli import COMMANDS
+from grader.command_group import COMMANDS
 from grader.lessons import Lesson as Files
 from grader.progress import Progress, digest
 from grader.stub import stub_of
@@ -44,8 +44,8 @@ def test_it_starts_fast() -> None:
 
 def test_starting_imports_nothing_heavy() -> None:
     code = (
-        "import sys, grader.cli; "
-        "print(*{'rich', 'pytest', 'hypothesis', 'yaml', 'msgspec', 'watchfiles'} & {*sys.modules})"
+        "import sys, grader.command_group; "
+        "print(*{'rich', 'pytest', 'hypothesis', 'yaml', 'msgspec'} & {*sys.modules})"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == ""

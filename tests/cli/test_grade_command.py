@@ -13,9 +13,10 @@ from pseudo_terminal import Terminal
 from running import Run
 
 import grader.runner
-from grader.lessons import ROOT
+from grader.lessons import ROOT, Lesson
 from grader.progress import Progress
-from grader.verdict import CheckResult, Verdict, decode
+from grader.source import Source
+from grader.verdict import CheckResult, Status, Verdict, decode
 
 COMMAND = Path(sys.executable).with_name("vllmlings")
 LESSON = "kv_cache/block_pool"
@@ -29,14 +30,14 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> Graded:
     """What the runner was asked to grade; it passes everything in the topic `kv_cache`."""
     asked: Graded = []
 
-    def grade(lesson: str, submission: Path, fresh: bool = False, **_: object) -> Verdict:
-        asked.append((lesson, submission, fresh))
-        passes = lesson.startswith("kv_cache/")
+    def grade(lesson: Lesson, submission: Source, fresh: bool = False, **_: object) -> Verdict:
+        asked.append((lesson.name, submission.path, fresh))
+        passes = lesson.name.startswith("kv_cache/")
         check = CheckResult(
             "test_a", "A.", 20, 20 if passes else 0, "passed" if passes else "failed", "R"
         )
-        status = "passed" if passes else "failed"
-        return Verdict(lesson, status, check.earned, 20, checks=[check], seconds=0.1)
+        status: Status = "passed" if passes else "failed"
+        return Verdict(lesson.name, status, check.earned, 20, checks=[check], seconds=0.1)
 
     monkeypatch.setattr(grader.runner, "grade", grade)
     return asked

@@ -62,7 +62,7 @@ def test_a_save_during_a_grading_changes_nothing_of_it(
     assert grade(lesson, wrong) == verdict
     assert grade(lesson, submission).status == "passed"
     progress = Progress(tmp_path)
-    remember(progress, verdict, wrong.digest)
+    remember(progress, verdict, wrong)
     assert progress.of(lesson.name).graded_digest == wrong.digest
 
 
