@@ -112,7 +112,10 @@ def engine_core(script: Script, front: Front) -> Script:
 
 
 def _plain(output: Any, front: Front) -> Script:
-    completions: Iterable[Any] = sorted(output.outputs, key=lambda each: each.index)
+    completions: Iterable[Any] = output.outputs
+    if any(each.finish_reason == "abort" for each in completions):
+        # A request's children are aborted in no order.
+        completions = sorted(completions, key=lambda each: each.index)
     return {
         "request_id": output.request_id,
         "finished": output.finished,

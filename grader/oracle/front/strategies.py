@@ -225,22 +225,12 @@ def input_processor_scripts(draw: DrawFn) -> Script:
     }
 
 
+PAUSES: SearchStrategy[list[Any]] = st.sampled_from(
+    ([], ["abort"], ["wait"], ["keep"], ["keep", False], ["wait", False], ["never"])
+)
 CALLS: SearchStrategy[tuple[str, list[Any]]] = st.one_of(
-    st.tuples(
-        st.just("pause_scheduler"),
-        st.sampled_from(
-            (
-                [],
-                ["abort"],
-                ["wait"],
-                ["keep"],
-                ["keep", False],
-                ["wait", False],
-                ["never"],
-            )
-        ),
-    ),
-    st.tuples(st.sampled_from(("resume_scheduler",) * 4 + ("is_scheduler_paused",)), st.just([])),
+    st.tuples(st.just("pause_scheduler"), PAUSES),
+    st.tuples(st.sampled_from(("resume_scheduler", "is_scheduler_paused")), st.just([])),
     st.tuples(st.just("sleep"), st.sampled_from(([], [0], [1, "wait"], [1, "keep"], [2]))),
     st.tuples(
         st.just("wake_up"),
@@ -263,6 +253,12 @@ def engine_core_scripts(draw: DrawFn) -> Script:
         call, args = draw(CALLS)
         called = ["utility", draw(st.integers(0, 1)), call_id, call, args]
         turns[draw(st.integers(0, len(turns) - 1))].append(called)
+    if draw(st.booleans()):
+        # A pause in the middle of it all that comes to its end.
+        start = draw(st.integers(0, len(turns) - 1))
+        turns[start].append(["utility", 0, 100, "pause_scheduler", draw(PAUSES)])
+        end = draw(st.integers(start, len(turns) - 1))
+        turns[end].append(["utility", 0, 101, "resume_scheduler", []])
     ids = st.lists(st.sampled_from((*names, "unknown")), min_size=1, max_size=2, unique=True)
     for _ in range(draw(st.integers(0, 2))):
         turns[draw(st.integers(0, len(turns) - 1))].insert(0, ["abort", draw(ids)])
