@@ -18,6 +18,7 @@ from hypothesis import seed, settings
 from grader.drawing import EXAMPLES, SETTINGS
 from grader.equality import same
 from grader.handing import hand_in
+from grader.showing import shown
 
 __all__ = [
     "check",
@@ -50,16 +51,23 @@ class Mismatch(AssertionError):
     """A call gave ``actual`` where the rule wants ``expected``."""
 
     def __init__(self, expected: object, actual: object, because: str = "") -> None:
-        super().__init__(f"expected {expected!r}, got {actual!r}. {because}".strip())
+        super().__init__(expected, actual, because)
         self.expected, self.actual, self.because = expected, actual, because
+
+    def __str__(self) -> str:
+        got = f"expected {shown(self.expected)}, got {shown(self.actual)}"
+        return f"{got}. {self.because}".strip()
 
 
 class Unmet(AssertionError):
     """A property does not hold; ``facts`` are the values it was judged by."""
 
     def __init__(self, because: str, facts: dict[str, object]) -> None:
-        super().__init__(f"{because} {facts}" if facts else because)
+        super().__init__(because, facts)
         self.because, self.facts = because, facts
+
+    def __str__(self) -> str:
+        return f"{self.because} {shown(self.facts)}" if self.facts else self.because
 
 
 class WrongError(AssertionError):
@@ -68,10 +76,13 @@ class WrongError(AssertionError):
     def __init__(
         self, expected: str, raised: str | None, message: str, value: object, because: str = ""
     ) -> None:
-        got = f"{raised}: {message}" if raised else f"{value!r}"
-        super().__init__(f"expected {expected}, got {got}. {because}".strip())
+        super().__init__(expected, raised, message, value, because)
         self.expected, self.raised, self.message = expected, raised, message
         self.value, self.because = value, because
+
+    def __str__(self) -> str:
+        got = f"{self.raised}: {self.message}" if self.raised else shown(self.value)
+        return f"expected {self.expected}, got {got}. {self.because}".strip()
 
 
 class Differs(AssertionError):
@@ -81,8 +92,12 @@ class Differs(AssertionError):
     """
 
     def __init__(self, call: str, expected: object, actual: object) -> None:
-        super().__init__(f"{call}: the engine gives {expected!r}, yours {actual!r}")
+        super().__init__(call, expected, actual)
         self.call, self.expected, self.actual = call, expected, actual
+
+    def __str__(self) -> str:
+        gives = f"the engine gives {shown(self.expected)}, yours {shown(self.actual)}"
+        return f"{self.call}: {gives}"
 
 
 @dataclass(frozen=True)
@@ -234,11 +249,11 @@ class Twin:
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.reference, name)
         if not callable(attribute):
-            return _agree(name, lambda: getattr(self.theirs, name), lambda: attribute)
+            return _agree(lambda: name, lambda: getattr(self.theirs, name), lambda: attribute)
 
         def call(*args: object, **kwargs: object) -> object:
             return _agree(
-                _call_text(name, args, kwargs),
+                lambda: _call_text(name, args, kwargs),
                 lambda: getattr(self.theirs, name)(
                     *(_half(a, "theirs") for a in args),
                     **{key: _half(a, "theirs") for key, a in kwargs.items()},
@@ -265,7 +280,9 @@ def error_names(error: Exception) -> list[str]:
     return [base.__name__ for base in type(error).__mro__]
 
 
-def _agree(text: str, theirs: Callable[[], object], reference: Callable[[], object]) -> object:
+def _agree(
+    wording: Callable[[], str], theirs: Callable[[], object], reference: Callable[[], object]
+) -> object:
     expected: object
     try:
         expected = reference()
@@ -281,9 +298,9 @@ def _agree(text: str, theirs: Callable[[], object], reference: Callable[[], obje
             raise
         if isinstance(expected, Raised) and expected.type_name in names:
             return expected
-        _differ(text, expected, Raised(names[0]), error)
+        _differ(wording(), expected, Raised(names[0]), error)
     if isinstance(expected, Raised) or not same(actual, expected):
-        _differ(text, expected, actual, None)
+        _differ(wording(), expected, actual, None)
     return expected
 
 
@@ -303,8 +320,9 @@ def _half(argument: object, side: str) -> object:
 
 
 def _call_text(name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> str:
-    shown = [repr(argument) for argument in args]
-    return f"{name}({', '.join(shown + [f'{key}={value!r}' for key, value in kwargs.items()])})"
+    texts = [shown(argument) for argument in args]
+    texts += [f"{key}={shown(value)}" for key, value in kwargs.items()]
+    return f"{name}({', '.join(texts)})"
 
 
 _setting: list[str] = []

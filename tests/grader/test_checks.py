@@ -97,6 +97,18 @@ def test_a_bug_of_the_reference_is_not_the_submissions() -> None:
         compare(Counter(), Counter()).add("1")
 
 
+def test_a_failure_is_written_only_when_it_is_read_and_never_at_length() -> None:
+    huge = [10**5000, *range(300_000)]
+    facts: dict[str, object] = {"order": huge}
+    for error in (
+        Mismatch([], huge),
+        Unmet("They are in order.", facts),
+        WrongError("ValueError", None, "", huge),
+        Differs("order()", [], huge),
+    ):
+        assert len(str(error)) < 1000
+
+
 def test_neither_side_sees_what_the_other_does_to_an_argument() -> None:
     class Taker:
         def take(self, ids: list[int]) -> int:

@@ -1,11 +1,12 @@
 """Values as text."""
 
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 import pytest
 
-from grader.runner.showing import shown
+from grader.showing import shown
 
 
 @dataclass
@@ -35,3 +36,21 @@ def test_what_is_long_is_shortened_and_says_so() -> None:
 
 def test_an_array_is_on_one_line() -> None:
     assert "\n" not in shown(np.zeros((3, 4)))
+
+
+def test_it_takes_no_longer_than_its_text() -> None:
+    began = perf_counter()
+    for value in (range(1_000_000), dict.fromkeys(range(1_000_000))):
+        assert len(shown(list(value) if isinstance(value, range) else value)) < 1000
+    deep: list[object] = [1]
+    for _ in range(12):
+        deep = [deep] * 12
+    assert len(shown(deep)) < 10_000
+    assert perf_counter() - began < 2
+
+
+def test_what_python_cannot_write_is_shown_all_the_same() -> None:
+    assert shown([10**5000]) == "[<an int of 16610 bits>]"
+    itself: list[object] = []
+    itself.append(itself)
+    assert "…" in shown(itself)
