@@ -126,7 +126,8 @@ def _grade(
     except ExecutorLost as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        click.echo(f"Stopped. {new + known} verdicts are kept; the same command goes on.", err=True)
+        done = f"{new + known} of {len(collected)} submissions have their verdict"
+        click.echo(f"Stopped: {done}. The same command goes on from there.", err=True)
         raise
     show(graded_line(new, known, need_a_person))
     return need_a_person
