@@ -149,7 +149,7 @@ class EventingPool:
             block_hashes: ``block_hashes[i]`` belongs to ``block_ids[i]``; at least
                 ``num_full_blocks`` of them.
             token_ids: all tokens of the request, at least ``num_full_blocks * block_size``.
-            num_cached_blocks: so many blocks at the start were done by earlier calls.
+            num_cached_blocks: the number of blocks at the start that earlier calls have done.
             num_full_blocks: so many at the start are full now. Nothing is done, or noted, if this
                 is not more than ``num_cached_blocks``.
 
@@ -419,7 +419,7 @@ class CPUOffloadingManager:
     Args:
         num_chunks: slots, with ids from 0 to ``num_chunks - 1``.
         cache_policy: "lru" or "arc".
-        store_threshold: from 2 on, a key is stored from its so-manieth offer on.
+        store_threshold: from 2 on, a key is stored from its n-th offer on.
         max_tracker_size: the offers of so many keys are counted at most.
 
     The keys of one call are distinct.
