@@ -49,6 +49,7 @@ def grade_class(
     that are. Equal submissions are graded once.
     """
     run = _Run(course, journal, sandbox, regrade)
+    tell(0, len(collected))
     for number, graded in enumerate(run.over(collected, executor), start=1):
         tell(number, len(collected))
         yield graded

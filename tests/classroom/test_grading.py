@@ -137,7 +137,7 @@ def test_how_far_it_is_is_told(course: Course) -> None:
             course, collected, executor, journal, tell=lambda done, of: told.append((done, of))
         ):
             pass
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_a_submission_that_is_no_python_says_where(course: Course) -> None:
