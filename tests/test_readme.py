@@ -28,7 +28,7 @@ def test_the_readmes_set_up_commands_are_those_that_continuous_integration_runs(
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for command in (
         "pip install -c constraints.txt -e .",
-        "pip install -c constraints.txt -e '.[dev]'",
+        "pip install -c constraints.txt -e '.[dev,classroom,dask,browser]'",
     ):
         assert command in readme
         assert command.replace("pip install", "pip install -q") in script
