@@ -18,9 +18,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 from grader.sandbox.errors import SandboxMissing
-from grader.sandbox.view import view_of
+from grader.sandbox.view import View, view_of
 
 _NAMESPACES = (
     *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"),
@@ -43,8 +44,8 @@ class Bubblewrap:
         self._is_root = os.geteuid() == 0
 
     @cached_property
-    def _view(self) -> list[str]:
-        return view_of(sys.executable).arguments()
+    def _view(self) -> View:
+        return view_of(sys.executable)
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """The command that runs `argv` confined.
@@ -55,26 +56,27 @@ class Bubblewrap:
         if self._bwrap is None:
             raise SandboxMissing("bwrap is not installed", "apt-get install bubblewrap")
         if not self._is_root:
-            return [*self._inner(self._view), *argv]
+            return [*self._inner([], self._view), *argv]
         if self._setpriv is None:
             raise SandboxMissing("setpriv is not installed", "apt-get install util-linux")
         stranger = str(_STRANGERS + secrets.randbelow(_STRANGERS))
         return [
-            *(self._bwrap, "--die-with-parent", *self._view, "--dir", "/tmp"),
+            *(self._bwrap, "--die-with-parent", *self._view.arguments(), "--dir", "/tmp"),
             # A fresh /proc can only be mounted in the second one where a whole one is in sight.
             *("--bind", "/proc", "/proc", "--dev", "/dev", "--"),
             *(self._setpriv, "--reuid", stranger, "--regid", stranger, "--clear-groups"),
             *("--inh-caps=-all", "--no-new-privs", "--"),
-            *self._inner(["--ro-bind", "/", "/"]),
+            *self._inner(["--ro-bind", "/", "/"], self._view.below(Path("/tmp"))),
             *argv,
         ]
 
-    def _inner(self, view: list[str]) -> list[str]:
+    def _inner(self, root: list[str], view: View) -> list[str]:
+        # What is shown below /tmp, should the course lie there, comes after it is emptied.
         assert self._bwrap is not None
         return [
             *(self._bwrap, "--die-with-parent", *_NAMESPACES, "--hostname", "sandbox"),
-            *("--cap-drop", "ALL", *view, "--proc", "/proc", "--dev", "/dev"),
-            *("--tmpfs", "/tmp", "--remount-ro", "/tmp", "--remount-ro", "/dev"),
+            *("--cap-drop", "ALL", *root, "--tmpfs", "/tmp", *view.arguments()),
+            *("--proc", "/proc", "--dev", "/dev", "--remount-ro", "/tmp", "--remount-ro", "/dev"),
             *("--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp", "--chdir", "/tmp", "--"),
         ]
 

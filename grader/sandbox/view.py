@@ -45,6 +45,11 @@ class View:
             arguments += ["--remount-ro", str(path)]
         return arguments
 
+    def below(self, folder: Path) -> View:
+        """The part of the view that lies in a folder."""
+        shown = tuple(path for path in self.shown if folder in path.parents)
+        return View(shown, tuple(path for path in self.hidden if folder in path.parents))
+
 
 def view_of(python: str) -> View:
     """What a worker that runs on this interpreter has to see."""
