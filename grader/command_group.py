@@ -26,6 +26,7 @@ COMMANDS = {
     "source": "vLLM's own code of what a lesson cites, or of any file.",
     "glossary": "Every term in one line, and the lesson that teaches it.",
     "engine": "Run the engine on a workload and show its steps.",
+    "capstone": "Real pull requests: predict in numbers what they do.",
     "demo": "A look at everything, with nothing filled in.",
     "doctor": "What works on this machine, and how to get what is missing.",
     "oracle": "Install and run the real vLLM to compare with.",
