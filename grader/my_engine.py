@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from grader.handing import handed_in_as
 from grader.learner import Learner
 from grader.lessons import Lesson as Files
+from grader.runner.failures import failure_of, problem_of
+from grader.runner.promises import promises_of
+from grader.runner.tasks import story_of
 from grader.standing import Standing, standings
-from grader.worker import Handle, Part, Worker, WorkerError
+from grader.stub import stub_of
+from grader.verdict import Unusable
+from grader.worker import Handle, Part, Session, Worker, WorkerError
 from manifest.course import Lesson
 from reference.engine import Parts, run_workload
 from reference.trace import Trace
@@ -62,7 +68,7 @@ def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, OwnPa
 
     Raises:
         NoParts: there is none to run on.
-        PartFailed: one of them raised, hung or died.
+        PartFailed: one of them raised, hung, died, or gave what the engine cannot use.
     """
     lessons, edited = _passed_and_edited(learner)
     names = [lesson.path for lesson in lessons]
@@ -77,9 +83,29 @@ def run_on_own_parts(learner: Learner, workload: Workload) -> tuple[Trace, OwnPa
                 loaded = session.load(learner.places.exercise(lesson.path), lesson.name)
                 parts = _install(lesson, parts, loaded)
             own = OwnParts(names, [lesson.path for lesson in edited])
-            return run_workload(workload, parts), own
+            return _run(workload, parts, session, lessons), own
     except WorkerError as error:
         raise PartFailed(names, str(error)) from error
+
+
+def _run(workload: Workload, parts: Parts, session: Session, lessons: Sequence[Lesson]) -> Trace:
+    try:
+        return run_workload(workload, parts)
+    except Exception as error:  # on its own parts the engine raises nothing
+        raise PartFailed([one.path for one in lessons], _cause(error, session, lessons)) from error
+
+
+def _cause(error: Exception, session: Session, lessons: Sequence[Lesson]) -> str:
+    calls = session.calls
+    stubs = "\n".join(stub_of(Files(lesson.path)) for lesson in lessons)
+    match failure_of(error, story_of(calls), calls, promises_of(stubs)):
+        case Unusable(call=call, value=value, belongs=belongs) if belongs:
+            return f"{call} returned {value}; {belongs} belongs there"
+        case Unusable(call=call, problem=problem) if call:
+            return f"what {call} gave cannot be used ({problem})"
+    if isinstance(error, WorkerError):
+        return str(error)
+    return f"it cannot go on ({problem_of(error)})"
 
 
 def _passed_and_edited(learner: Learner) -> tuple[list[Lesson], list[Lesson]]:

@@ -32,7 +32,7 @@ from grader.verdict import (
 ENGINE, YOURS = "the engine:", "yours:"
 HEAD_CALLS, TAIL_CALLS = 2, 10
 INDENT = 5
-MOST_LINES = 6
+MOST_LINES, MOST_CHARACTERS = 6, 480
 _LEFT_OUT = re.compile(r"… (\d+) more calls")
 
 
@@ -127,7 +127,7 @@ def _outcome(failure: AnyFailure, width: int) -> Iterator[Text]:
         case Unmet():
             yield Text(f"This does not hold: {harmless(failure.because)}")
             for name, value in failure.facts.items():
-                yield Text(f"  {name} = {harmless(value)}")
+                yield Text(f"  {name} = {_brief(value)}")
         case WrongError():
             yield _wrong_error(failure)
             yield from _because(failure.because)
@@ -173,8 +173,8 @@ def _unusable(failure: Unusable) -> Iterator[Text]:
     call = _call_named(failure.call)
     if failure.belongs:
         came = "returned" if "(" in call else "is"
-        value = harmless(failure.value)
-        yield Text(f"{call} {came} {value}; {failure.belongs} belongs there.")
+        value = _brief(failure.value)
+        yield Text(f"{call} {came} {value}; {harmless(failure.belongs)} belongs there.")
         if failure.value == "None" and came == "returned":
             yield Text("Is a return missing?")
     else:
@@ -197,12 +197,15 @@ def _wrong_error(failure: WrongError) -> Text:
     if failure.raised is not None:
         message = f": {_brief(failure.message)}" if failure.message else ""
         return text.append(f"raises {failure.raised}{message}", style="bad")
-    return text.append(f"returns {harmless(failure.value or 'None')}", style="bad")
+    return text.append(f"returns {_brief(failure.value or 'None')}", style="bad")
 
 
 def _brief(text: str) -> str:
-    """A message or a result without anything harmful, and of no more than a few lines."""
-    lines = harmless(text).splitlines()
+    """A message or a value without anything harmful, and of no more than a few lines."""
+    text = harmless(text)
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}…"
+    lines = text.splitlines()
     return "\n".join(lines if len(lines) <= MOST_LINES else [*lines[:MOST_LINES], "…"])
 
 

@@ -168,6 +168,32 @@ def test_mine_runs_on_every_part_that_has_passed(
     assert mine == run("engine", "first_steps", "--json").out
 
 
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ("None", "returned None; a list[int] belongs there"),
+        ("iter(())", "; a list[int] belongs there"),
+        ("[itself := [], itself.append(itself)][:1]", "; a list[int] belongs there"),
+        ("list(range(300_000))", "more than 250,000 values"),
+    ],
+)
+def test_a_part_that_gives_what_the_engine_cannot_use_is_named(
+    run: Run, home: Path, solve: Callable[[str], Path], result: str, told: str
+) -> None:
+    exercise = solve("kv_cache/block_pool")
+    with exercise.open("a", encoding="utf-8") as file:
+        file.write(f"\n\nBlockPool.get_new_blocks = lambda self, num_blocks: {result}\n")
+    with Progress(home / ".vllmlings").change("kv_cache/block_pool") as record:
+        record.passed_digest = digest(exercise)
+    ran = run("engine", "first_steps", "--mine")
+    assert ran.code == 1
+    assert "the engine on your kv_cache/block_pool: " in ran.err
+    assert "get_new_blocks(" in ran.err
+    assert told in ran.err
+    assert ran.err.count("\n") == 1
+    assert len(ran.err) < 1500
+
+
 def test_a_part_that_fails_while_the_engine_runs_is_named(
     run: Run, home: Path, solve: Callable[[str], Path]
 ) -> None:

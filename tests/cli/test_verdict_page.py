@@ -29,6 +29,7 @@ from grader.verdict import (
     Story,
     TimedOut,
     Unmet,
+    Unusable,
     Verdict,
     WrongError,
 )
@@ -235,6 +236,18 @@ def test_calls_that_were_left_out_count(page) -> None:
         (OutOfMemory(call="pool.touch([1])"), "wanted more memory"),
         (BrokeProtocol(call="pool.touch([1])", problem="no answer"), "no answer"),
         (
+            Unusable(call="pool.state()", value="None", belongs="a State", problem="TypeError"),
+            "pool.state() returned None; a State belongs there.\n       Is a return missing?",
+        ),
+        (
+            Unusable(call="pool.usage", value="3", belongs="a method", problem="TypeError"),
+            "pool.usage is 3; a method belongs there.",
+        ),
+        (
+            Unusable(call="pool.state()", problem="it has more than 250,000 values"),
+            "it has more than 250,000 values",
+        ),
+        (
             ExampleDiffered(source="f(1)\n", expected="1\n", actual="", line=3),
             "yours:       (nothing)",
         ),
@@ -242,6 +255,26 @@ def test_calls_that_were_left_out_count(page) -> None:
 )
 def test_every_kind_of_failure_has_its_words(page, failure: AnyFailure, words: str) -> None:
     assert words in page(verdict(failed(failure)))
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Raised(type_name="KeyError", message="a line\n" * 2000, call="f()"),
+        Raised(type_name="KeyError", message="7, " * 2000, call="f()"),
+        WrongError(expected="ValueError", raised="KeyError", message="7\n" * 2000),
+        WrongError(expected="ValueError", value="[7], " * 2000),
+        Unmet(because="Usage never exceeds one.", facts={"usage": "[7], " * 2000}),
+        Unusable(call="f()", value="[7], " * 2000, belongs="an int"),
+        Died(
+            call="f()",
+            exit_code=0,
+            story=Story([], [Call("f()", "raises KeyError: " + "7\n" * 2000)]),
+        ),
+    ],
+)
+def test_no_message_and_no_value_fills_the_page(page, failure: AnyFailure) -> None:
+    assert len(page(verdict(failed(failure))).splitlines()) < 25
 
 
 def test_examples_are_counted_and_a_failed_one_is_told(page) -> None:
@@ -313,6 +346,12 @@ def test_an_error_of_the_grader_is_told_as_such(page) -> None:
     text = page(one, then=after_grading(one, BLOCK_POOL, None, None))
     assert "not your doing" in text
     assert "hint" not in text
+
+
+def test_of_what_the_graders_authors_need_no_more_than_a_page_is_shown(page) -> None:
+    error = GraderError("a cause", "x" * 1_000_000 + "\n  line" * 1000)
+    text = page(Verdict(LESSON, "grader_error", 0, 0, error=error))
+    assert len(text.splitlines()) < 60
 
 
 def test_after_a_pass_comes_the_next_lesson(page) -> None:
