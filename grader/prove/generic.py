@@ -19,7 +19,7 @@ import yaml
 from grader.lessons import Lesson
 from grader.prove.change import Change
 from grader.prove.shapes import shapes
-from grader.prove.trials import generic_trial, solution_trial
+from grader.prove.trials import generic_trial, shape_trial, solution_trial
 from grader.prove.tried import try_all
 from grader.stub import regions
 
@@ -79,8 +79,9 @@ def run_generic(
         SolutionRejected: the suite rejects the solution itself, so that it would kill anything.
     """
     solution, filename = lesson.solution.read_text(encoding="utf-8"), str(lesson.solution)
-    found = [*changes(solution, filename), *shapes(solution, filename)]
-    trials = {generic_trial(lesson, change.name, change.source): change for change in found}
+    small, wrong_kinds = list(changes(solution, filename)), list(shapes(solution, filename))
+    trials = {generic_trial(lesson, change.name, change.source): change for change in small}
+    trials |= {shape_trial(lesson, change.name, change.source): change for change in wrong_kinds}
     unchanged = solution_trial(lesson)
     outcomes = try_all([unchanged, *trials], fresh, jobs, tell)
     if outcomes[unchanged].status != "passed":
@@ -98,7 +99,7 @@ def run_generic(
     survived = [change for change in alive if change.key not in known]
     return GenericRun(
         lesson.name,
-        killed=len(found) - len(alive) - len(broken) - passing,
+        killed=len(trials) - len(alive) - len(broken) - passing,
         equivalent=len(alive) - len(survived),
         survived=survived,
         stale=sorted(known - {change.key for change in alive}),

@@ -13,7 +13,7 @@ from grader.places import places
 from grader.prove.mutants import Mutant
 from grader.stub import stub_of
 
-Kind = Literal["stub", "solution", "alternative", "mutant", "generic", "real"]
+Kind = Literal["stub", "solution", "alternative", "mutant", "generic", "shape", "real"]
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -34,6 +34,11 @@ class Trial(msgspec.Struct, frozen=True):
     def must_pass(self) -> bool:
         """How it has to end: whether it is right."""
         return self.kind in ("solution", "alternative", "real")
+
+    @property
+    def whole(self) -> bool:
+        """Whether every check is to be run, whatever failed before it."""
+        return self.must_pass or self.kind == "shape"
 
 
 def stub_trial(lesson: Lesson) -> Trial:
@@ -66,6 +71,11 @@ def mutant_trial(lesson: Lesson, mutant: Mutant, solution: str) -> Trial:
 def generic_trial(lesson: Lesson, name: str, source: str) -> Trial:
     """The solution with a change that a mutation tool made."""
     return _written(lesson, "generic", name, source)
+
+
+def shape_trial(lesson: Lesson, name: str, source: str) -> Trial:
+    """The solution with a function that returns what it should not."""
+    return _written(lesson, "shape", name, source)
 
 
 def alternatives_of(lesson: Lesson) -> list[Path]:

@@ -28,7 +28,7 @@ from grader.verdict import CheckResult, ExampleResult, Status, Verdict
 class Outcome(msgspec.Struct, frozen=True):
     """What became of a trial: `failed` are the checks and examples that failed, in order.
 
-    A trial that may fail ends at the first of them.
+    A trial that may fail ends at the first of them, unless it is to be run whole.
     """
 
     status: Status
@@ -76,7 +76,7 @@ def run(trial: Trial) -> Outcome:
     """Run one trial here, on a grader that is kept for the next trial of its lesson."""
     if trial.kind == "real":
         return outcome_of(_run_real(trial))
-    manner: Manner = "trial" if trial.must_pass else "first_failure"
+    manner: Manner = "trial" if trial.whole else "first_failure"
     return outcome_of(_warm.of(trial.of).grade(Path(trial.submission), manner=manner))
 
 
