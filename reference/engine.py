@@ -1,7 +1,7 @@
 """The engine: a workload goes in, step by step, and a trace comes out."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,8 +9,10 @@ from typing import Any
 from reference.async_scheduler import AsyncScheduler
 from reference.base_kv_cache_manager import BaseKVCacheManager
 from reference.block_pool import BlockPool
+from reference.detokenizer import IncrementalDetokenizer
 from reference.hybrid_kv_cache_manager import HybridKVCacheManager
 from reference.hybrid_model_runner import HybridModelRunner, HybridTape
+from reference.input_processor import InputProcessor
 from reference.kv_cache_manager import KVCacheManager
 from reference.kv_cache_utils import RequestHashes
 from reference.kv_events import (
@@ -21,6 +23,8 @@ from reference.kv_events import (
 )
 from reference.model_runner import ModelRunner
 from reference.output import EngineCoreOutputs, SchedulerOutput
+from reference.output_processor import OutputProcessor
+from reference.parallel_sampling import fan_out
 from reference.request import Request, RequestStatus, StructuredOutputRequest
 from reference.request_queue import create_request_queue
 from reference.sched_utils import check_stop
@@ -28,6 +32,7 @@ from reference.scheduler import Scheduler
 from reference.stats import PrefixCacheStats
 from reference.tape import Tape
 from reference.trace import StepRecord, Trace
+from reference.wire import EngineCoreRequest
 from reference.workload import Workload, WorkloadRequest
 
 
@@ -38,7 +43,8 @@ class Parts:
     ``block_hasher`` makes the hashes of one request: of the hash's name, the block size, the
     prompt's tokens, multimodal items, LoRA name and salt. ``hybrid_kv_cache_manager`` stands in
     for ``kv_cache_manager`` where layers are grouped, ``async_scheduler`` for ``scheduler`` under
-    async scheduling. With KV cache events the ``eventing_`` parts stand in for them all.
+    async scheduling. With KV cache events the ``eventing_`` parts stand in for them all. The
+    front's parts, from ``input_processor`` on, are there for ``LLMEngine`` alone.
     """
 
     block_pool: Callable[..., Any] = BlockPool
@@ -49,6 +55,10 @@ class Parts:
     check_stop: Callable[..., Any] = check_stop
     scheduler: Callable[..., Any] = Scheduler
     async_scheduler: Callable[..., Any] = AsyncScheduler
+    input_processor: Callable[..., Any] = InputProcessor
+    detokenizer: Callable[..., Any] = IncrementalDetokenizer
+    output_processor: Callable[..., Any] = OutputProcessor
+    fan_out: Callable[..., Any] = fan_out
     eventing_block_pool: Callable[..., Any] = EventingBlockPool
     eventing_kv_cache_manager: Callable[..., Any] = EventingKVCacheManager
     eventing_hybrid_kv_cache_manager: Callable[..., Any] = EventingHybridKVCacheManager
@@ -105,9 +115,9 @@ class Engine:
             self._parts.check_stop,
             log_stats=True,
         )
-        self._model_runner = self._make_model_runner()
+        self.model_runner = self._make_model_runner()
         self._requests: dict[str, Request] = {}
-        self._due = _Timetable(workload)
+        self._due = Timetable(workload)
 
     def _make_block_pool(self) -> Any:
         config = self.workload.engine
@@ -183,7 +193,7 @@ class Engine:
         self._apply_what_is_due(step)
         output = self.scheduler.schedule()
         stats = self.kv_cache_manager.make_prefix_cache_stats()
-        sampled = self._model_runner.execute_model(output, self._requests)
+        sampled = self.model_runner.execute_model(output, self._requests)
         for request_id in self._due.late_aborts.get(step, ()):
             self._abort(request_id)
         self._in_flight.append(LaunchedStep(step, output, sampled, stats))
@@ -196,8 +206,8 @@ class Engine:
             launched.scheduler_output, launched.sampled_token_ids
         )
         if config.num_speculative_tokens and not config.async_scheduling:
-            self.scheduler.update_draft_token_ids(self._model_runner.take_draft_token_ids())
-        return self._record(launched, clients)
+            self.scheduler.update_draft_token_ids(self.model_runner.take_draft_token_ids())
+        return self.record(launched, clients)
 
     def _apply_what_is_due(self, step: int) -> None:
         if step in self.workload.reset_prefix_cache:
@@ -217,24 +227,27 @@ class Engine:
         self.scheduler.finish_requests(request_id, RequestStatus.FINISHED_ABORTED)
 
     def make_request(self, request: WorkloadRequest) -> Request:
-        hashes = None
-        if self.workload.engine.enable_prefix_caching:
-            hashes = self._parts.block_hasher(
-                "sha256",
-                self.workload.engine.hash_block_size,
-                list(request.prompt_token_ids),
-                [(item.identifier, item.offset, item.length) for item in request.mm_features],
-                request.lora_name,
-                request.cache_salt,
-            )
         return Request(
             request.id,
             request.prompt_token_ids,
             request.sampling_params,
             arrival_time=request.arrival_time,
             priority=request.priority,
-            hashes=hashes,
+            hashes=self.make_block_hashes(request),
             structured_output_request=StructuredOutputRequest() if request.grammar else None,
+        )
+
+    def make_block_hashes(self, request: WorkloadRequest | EngineCoreRequest) -> Any:
+        """The block hashes of a new request; None without prefix caching."""
+        if not self.workload.engine.enable_prefix_caching:
+            return None
+        return self._parts.block_hasher(
+            "sha256",
+            self.workload.engine.hash_block_size,
+            list(request.prompt_token_ids),
+            [(item.identifier, item.offset, item.length) for item in request.mm_features],
+            request.lora_name,
+            request.cache_salt,
         )
 
     def _compile_grammar(self, waiting: WorkloadRequest) -> None:
@@ -244,11 +257,14 @@ class Engine:
         failure = GrammarError(f"the grammar of {waiting.id} does not compile")
         structured_output.grammar = "compiled" if waiting.grammar.compiles else failure
 
-    def _record(self, launched: LaunchedStep, clients: dict[int, EngineCoreOutputs]) -> StepRecord:
+    def record(
+        self, launched: LaunchedStep, clients: Mapping[int, EngineCoreOutputs]
+    ) -> StepRecord:
+        """What one step has come to; it must be the one that has just come back."""
         output, queries = launched.scheduler_output, launched.prefix_cache_stats
         news = [each for client in clients.values() for each in client.outputs]
         for each in news:
-            self.outputs[each.request_id].extend(each.new_token_ids)
+            self.outputs.setdefault(each.request_id, []).extend(each.new_token_ids)
         free_order = self.block_pool.free_order() if self._free_order else None
         return StepRecord(
             step=launched.step,
@@ -280,7 +296,7 @@ class Engine:
         )
 
 
-class _Timetable:
+class Timetable:
     """What happens before, or within, which step."""
 
     def __init__(self, workload: Workload) -> None:

@@ -12,8 +12,11 @@ from reference.request import Request, RequestStatus
 from reference.scheduler import PauseState
 
 PauseMode = Literal["abort", "wait", "keep"]
+#: The tokens that a batch samples, by request.
+ModelOutput = Mapping[str, Sequence[int]]
+CoreOutputs = Mapping[int, EngineCoreOutputs]
 #: What a step has for each client; None where it only filled the batch queue.
-StepOutputs = Mapping[int, EngineCoreOutputs] | None
+StepOutputs = CoreOutputs | None
 
 
 class CoreScheduler(Protocol):
@@ -48,7 +51,7 @@ class EngineCore:
         self.scheduler = scheduler
         self.model_executor = executor
         self.batch_queue_size = batch_queue_size
-        self.batch_queue: deque[tuple[SchedulerOutput, Any]] = deque()
+        self.batch_queue: deque[tuple[SchedulerOutput, ModelOutput]] = deque()
         self.aborts_queue: SimpleQueue[Sequence[str]] = SimpleQueue()
         self.step_fn = self.step if batch_queue_size == 1 else self.step_with_batch_queue
 
@@ -64,18 +67,15 @@ class EngineCore:
         """One step from decision to outputs, and whether the model had anything to do."""
         if not self.scheduler.has_requests():
             return {}, False
-        scheduler_output = self.scheduler.schedule()
-        model_output = self.model_executor.execute_model(scheduler_output)
-        self._process_aborts_queue()
-        outputs = self.scheduler.update_from_output(scheduler_output, model_output)
+        scheduler_output, model_output = self._launch()
+        outputs = self._land(scheduler_output, model_output)
         return outputs, scheduler_output.total_num_scheduled_tokens > 0
 
     def step_with_batch_queue(self) -> tuple[StepOutputs, bool]:
         """Launches a batch if there is room, or else takes in the oldest one."""
         model_executed = False
         if self.scheduler.has_requests():
-            scheduler_output = self.scheduler.schedule()
-            model_output = self.model_executor.execute_model(scheduler_output)
+            scheduler_output, model_output = self._launch()
             model_executed = scheduler_output.total_num_scheduled_tokens > 0
             self.batch_queue.appendleft((scheduler_output, model_output))
             has_room = len(self.batch_queue) < self.batch_queue_size
@@ -83,9 +83,17 @@ class EngineCore:
                 return None, model_executed
         elif not self.batch_queue:
             return None, False
-        scheduler_output, model_output = self.batch_queue.pop()
+        return self._land(*self.batch_queue.pop()), model_executed
+
+    def _launch(self) -> tuple[SchedulerOutput, ModelOutput]:
+        """Decides a batch, and has the model run it."""
+        scheduler_output = self.scheduler.schedule()
+        return scheduler_output, self.model_executor.execute_model(scheduler_output)
+
+    def _land(self, scheduler_output: SchedulerOutput, model_output: ModelOutput) -> CoreOutputs:
+        """Takes in what the model brings, but for those who do not want it any more."""
         self._process_aborts_queue()
-        return self.scheduler.update_from_output(scheduler_output, model_output), model_executed
+        return self.scheduler.update_from_output(scheduler_output, model_output)
 
     def post_step(self, model_executed: bool) -> None:
         """Passes on the drafts for the next step."""

@@ -191,6 +191,15 @@ class Fields:
         values = self.sequence(name, default, f"a list, each {numbers}")
         return tuple(self._integer(f"{name}[{i}]", each, numbers) for i, each in enumerate(values))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts, none of them empty; none when it is not there."""
+        allowed = "a list, each a text of at least one character"
+        values = self.sequence(name, (), allowed)
+        for i, each in enumerate(values):
+            if not isinstance(each, str) or not each:
+                raise self.error(f"{name}[{i}]", got(each), "a text of at least one character")
+        return tuple(str(each) for each in values)
+
     def mapping(self, name: str, known: Collection[str]) -> "Fields":
         """A mapping under ``name``, empty when it is not there."""
         return Fields(self.value(name, {}), self.source, self.key(name), known)

@@ -79,6 +79,7 @@ class WorkloadRequest:
     """A request as it reaches the engine, just before step ``arrival`` is scheduled.
 
     ``arrival_time`` is its place among all requests by arrival: step first, then file order.
+    ``prompt`` is the text that the tokens were made of, if they were.
     """
 
     id: str
@@ -92,6 +93,7 @@ class WorkloadRequest:
     mm_features: tuple[MultiModalFeature, ...] = ()
     abort: Abort | None = None
     grammar: Grammar | None = None
+    prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,17 @@ class Workload:
     max_steps: int = 1000
     reset_prefix_cache: tuple[int, ...] = ()
     reset_running_requests: tuple[int, ...] = ()
+
+    @property
+    def needs_front(self) -> bool:
+        """Whether the engine core alone would not do what the requests ask for."""
+        params = [request.sampling_params for request in self.requests]
+        return any(each.n > 1 or each.stop for each in params)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any request comes as text."""
+        return any(request.prompt is not None for request in self.requests)
 
     def to_dict(self) -> dict[str, Any]:
         """The workload as plain data that ``parse_workload`` reads back; defaults are left out.
@@ -170,7 +183,7 @@ def _request_to_dict(request: WorkloadRequest, model: ModelConfig) -> dict[str, 
     params = request.sampling_params
     data: dict[str, Any] = {
         "id": request.id,
-        "prompt": list(request.prompt_token_ids),
+        "prompt": list(request.prompt_token_ids) if request.prompt is None else request.prompt,
         "max_tokens": params.max_tokens,
     }
     optional: dict[str, Any] = {
@@ -183,7 +196,13 @@ def _request_to_dict(request: WorkloadRequest, model: ModelConfig) -> dict[str, 
         "cache_salt": request.cache_salt,
         "prompt_logprobs": params.prompt_logprobs,
         "mm_features": [_plain(feature) for feature in request.mm_features],
+        "stop": list(params.stop),
+        "include_stop_str_in_output": params.include_stop_str_in_output,
+        "stream_interval": params.stream_interval,
     }
+    for name, default in (("n", 1), ("output_kind", "CUMULATIVE")):
+        if getattr(params, name) != default:
+            optional[name] = getattr(params, name)
     if params.repetition_detection is not None:
         optional["repetition_detection"] = _plain(params.repetition_detection)
     if request.abort is not None:
@@ -191,8 +210,11 @@ def _request_to_dict(request: WorkloadRequest, model: ModelConfig) -> dict[str, 
         optional["abort"] = {"step": request.abort.step, "when": when}
     if request.grammar is not None:
         optional["grammar"] = _plain(request.grammar)
-    # Every default of a request is falsy.
-    return data | {key: value for key, value in optional.items() if value}
+    # Every default that is still among them is falsy.
+    data |= {key: value for key, value in optional.items() if value}
+    if not params.skip_special_tokens:
+        data["skip_special_tokens"] = False
+    return data if params.seed is None else data | {"seed": params.seed}
 
 
 def _plain(record: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 from reference.config import ConfigError, EngineConfig, ModelConfig, Policy
 from reference.fields import Fields, got
+from reference.front_parser import FRONT_KEYS, read_front, read_text
 from reference.groups_parser import read_groups
 from reference.sampling_params import RepetitionDetectionParams, SamplingParams
 from reference.variants import VARIANT_NAMES, Variants
@@ -27,14 +28,14 @@ PATTERN_KEYS = ("max_pattern_size", "min_pattern_size", "min_count")
 REQUEST_KEYS = (
     *("id", "prompt", "max_tokens", "arrival", "priority", "min_tokens", "ignore_eos"),
     *("stop_token_ids", "repetition_detection", "lora_name", "cache_salt", "mm_features"),
-    *("prompt_logprobs", "abort", "grammar"),
+    *("prompt_logprobs", "abort", "grammar", *FRONT_KEYS),
 )
 #: What one process can hold and go through: larger ones would only fill the memory.
 MOST_STEPS = 1_000_000
 MOST_TOKENS = 10_000_000
 MOST_BLOCKS = 10_000_000
 LARGEST_VOCABULARY = 2**31
-PROMPT = "a list of tokens, or a mapping with length and seed, prefix, or all three"
+PROMPT = "a text, a list of tokens, or a mapping with length and seed, prefix, or all three"
 
 
 def read_workload(data: object, source: str, name: str) -> Workload:
@@ -173,6 +174,7 @@ def _request(
         mm_features=_mm_features(data, len(prompt)),
         abort=_abort(data, arrival),
         grammar=_grammar(data),
+        prompt=data.text("prompt") if isinstance(data.value("prompt"), str) else None,
     )
 
 
@@ -187,6 +189,8 @@ def _prompt(
         prompt = _drawn_prompt(
             data.mapping("prompt", ("prefix", "length", "seed")), model, prefixes, longest
         )
+    elif isinstance(written, str):
+        prompt = read_text(data, model)
     else:
         raise data.error("prompt", got(written), PROMPT)
     if not 1 <= len(prompt) <= longest:
@@ -224,6 +228,8 @@ def _sampling_params(data: Fields, model: ModelConfig) -> SamplingParams:
         stop_token_ids=data.integers("stop_token_ids", (), minimum=0, maximum=last_token),
         repetition_detection=_repetition_detection(data),
         prompt_logprobs=data.boolean("prompt_logprobs", False),
+        ignore_eos=ignore_eos,
+        **read_front(data),
     )
     if len(params.forbidden_token_ids(0)) >= model.vocab_size:
         raise data.error(

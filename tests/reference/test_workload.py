@@ -91,7 +91,7 @@ WRONG_REQUEST = [
     ({"prompt": []}, "prompt: 0 tokens; allowed: 1 to 511 tokens"),
     ({"prompt": [1] * 512}, "prompt: 512 tokens; allowed: 1 to 511 tokens (below max_model_len)"),
     ({"prompt": [1, 1000]}, "prompt[1]: got 1000; allowed: a whole number from 0 to 999"),
-    ({"prompt": "hello"}, 'prompt: got "hello"; allowed: a list of tokens, or a mapping'),
+    ({"prompt": True}, "prompt: got true; allowed: a text, a list of tokens, or a mapping"),
     ({"prompt": {"length": 5}}, "prompt.seed: missing; allowed: a whole number"),
     ({"prompt": {"length": 10**12, "seed": 1}}, "prompt.length: got 1000000000000; allowed: a"),
     ({"prompt": {"prefix": "sys"}}, 'prompt.prefix: got "sys"; allowed: one of prefixes: none'),
