@@ -93,7 +93,8 @@ def hunks(file: ChangedFile, before: Release, after: Release) -> tuple[Hunk, ...
     found = tuple(_hunks(old, new))
     if not file.hunks:
         return found
-    return tuple(one for one in found if any(_is_chosen(one, each) for each in file.hunks))
+    cut = (_cut(hunk, each, old, new) for hunk in found for each in file.hunks)
+    return tuple(hunk for hunk in cut if hunk is not None)
 
 
 class Source:
@@ -149,12 +150,22 @@ def _lines(group: Any, old: list[str], new: list[str]) -> Iterator[Line]:
             yield Line(None, number + 1, new[number])
 
 
-def _is_chosen(hunk: Hunk, chosen: Chosen) -> bool:
-    if chosen.inside and chosen.inside != hunk.inside:
-        return False
-    changed = [one.text for one in hunk.lines if one.before is None or one.after is None]
+def _cut(hunk: Hunk, chosen: Chosen, old: Source, new: Source) -> Hunk | None:
+    """The lines of a hunk that are chosen; None where nothing in them has changed."""
+    lines = hunk.lines
+    if chosen.inside:
+        lines = tuple(one for one in lines if chosen.inside in _around(one, old, new))
+    changed = [one.text for one in lines if one.before is None or one.after is None]
     words = chosen.mentioning
-    return not words or any(word in text for text in changed for word in words)
+    if not changed or (words and not any(word in text for text in changed for word in words)):
+        return None
+    return Hunk(chosen.inside or hunk.inside, lines)
+
+
+def _around(line: Line, old: Source, new: Source) -> set[str]:
+    """The functions that a line is in, on the sides where it is."""
+    numbered = ((old, line.before), (new, line.after))
+    return {source.inside(number) for source, number in numbered if number is not None}
 
 
 def _read(release: Release, path: str, sha256: str) -> bytes:

@@ -71,6 +71,12 @@ class Capstone:
         return self.folder / "diff.yaml"
 
 
+def reading(kind: str, folder: Path = FOLDER) -> str:
+    """How scenarios of a kind are to be read; "" where nothing needs to be said."""
+    path = folder / f"{kind}.md"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
 def capstones(folder: Path = FOLDER) -> tuple[Capstone, ...]:
     """All that there are, by number."""
     found = [

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from grader.capstone.exam import Capstone
 
+#: Columns where no terminal says how many there are: no line of vLLM's is broken then.
+PLAIN = 96
+
 
 @click.command("show")
 @NUMBER
@@ -29,16 +32,31 @@ def command(number: int, student: str | None, no_diff: bool, no_pager: bool) -> 
     from rich.text import Text
 
     from grader.report.capstone.exam import exam_page
+    from grader.report.console import make_console
     from grader.report.pager import show_or_page
 
     chosen = exam(number, student)
-    diff: RenderableType = Text()
-    if not no_diff:
-        diff = _diff(chosen.capstone)
-    show_or_page(exam_page(chosen, diff), no_pager=no_pager)
+    console = make_console()
+    wide = _wide()
+    console.width = wide or (console.width if console.is_terminal else PLAIN)
+    diff = Text() if no_diff else _diff(chosen.capstone, console.width)
+    page = exam_page(chosen, diff)
+    if wide:
+        console.print(page)
+    else:
+        show_or_page(page, console.width, no_pager=no_pager)
 
 
-def _diff(capstone: Capstone) -> RenderableType:
+def _wide() -> int | None:
+    """The columns of a terminal in which two sides stand beside each other; None for another."""
+    from grader.report.capstone.diff import WIDE
+    from grader.report.pager import in_terminal
+
+    columns = shutil.get_terminal_size().columns
+    return columns if in_terminal() and columns >= WIDE else None
+
+
+def _diff(capstone: Capstone, width: int) -> RenderableType:
     from rich.text import Text
 
     from grader.capstone.change import hunks, read_change
@@ -60,4 +78,4 @@ def _diff(capstone: Capstone) -> RenderableType:
             files = [(file, hunks(file, old, new)) for file in change.files]
     except SourceError as error:
         return Text(f"The diff cannot be shown: {error}\n", style="bad")
-    return diff_page(change, files, shutil.get_terminal_size().columns)
+    return diff_page(change, files, width)

@@ -13,6 +13,8 @@ from grader.report.console import harmless
 
 #: Columns from which on the two sides stand beside each other.
 WIDE = 150
+#: Columns for a line's number and its sign.
+NUMBERS = 7
 
 
 def diff_page(
@@ -29,18 +31,21 @@ def diff_page(
         ]
         for hunk in hunks:
             parts += [Text(f"@@ {hunk.inside or 'module'}", style="name")]
-            parts += [_beside(hunk, width)] if width >= WIDE else [_unified(hunk)]
+            parts += [_beside(hunk, width)] if width >= WIDE else [_unified(hunk, width)]
         parts.append(Text())
     return Group(*parts)
 
 
-def _unified(hunk: Hunk) -> Text:
+def _unified(hunk: Hunk, width: int) -> Text:
     text = Text(no_wrap=True, overflow="fold")
+    room = width - NUMBERS
     for line in hunk.lines:
         sign, style = _sign(line)
         number = line.after if line.after is not None else line.before
-        text.append(f"{number:>5} ", style="quiet")
-        text.append(f"{sign}{harmless(line.text.expandtabs())}\n", style=style)
+        code = harmless(line.text.expandtabs())
+        for start in range(0, max(len(code), 1), room):
+            text.append(f"{number:>5} " if start == 0 else "    ↪ ", style="quiet")
+            text.append(f"{sign}{code[start : start + room]}\n", style=style)
     text.rstrip()
     return text
 

@@ -13,6 +13,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from grader.capstone.draw import Exam
+from grader.capstone.exam import reading
 from grader.capstone.predictions import form
 from grader.capstone.scenario import Scenario
 from grader.report.words import commands, counted
@@ -22,7 +23,9 @@ def exam_page(exam: Exam, diff: RenderableType) -> RenderableType:
     """Everything that a learner needs to answer."""
     capstone = exam.capstone
     parts: list[RenderableType] = [Markdown(capstone.brief), Text(), diff]
-    parts.append(Text("The scenarios", style="head"))
+    kinds = dict.fromkeys(scenario.kind for scenario in exam.scenarios.values())
+    parts += [Markdown(text) for kind in kinds if (text := reading(kind))]
+    parts += [Text(), Text("The scenarios", style="head")]
     if exam.student is not None:
         parts.append(Text(f"drawn for {exam.student}", style="quiet"))
     for scenario in exam.scenarios.values():
