@@ -38,7 +38,8 @@ def command(number: int, student: str | None, file: Path | None, yes: bool) -> N
     path = file or predictions_file(number, student)
     if not path.is_file():
         raise click.UsageError(
-            f"{shown(path)}: no such file; vllmlings capstone predict {number} writes it"
+            f"{shown(path)}: no such file; vllmlings capstone predict "
+            f"{number}{f' --student {student}' if student else ''} writes it"
         )
     try:
         predictions = read_predictions(path, chosen)
