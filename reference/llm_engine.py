@@ -9,17 +9,14 @@ from reference.engine import Engine, LaunchedStep, Parts, Timetable
 from reference.engine_core import CoreOutputs, ModelOutput
 from reference.engine_core_proc import EngineCoreProc
 from reference.executor import UniProcExecutor
+from reference.front import Front, Observer, nobody
 from reference.output import SchedulerOutput
-from reference.output_processor import RequestOutputCollector
 from reference.outputs import RequestOutput
 from reference.request import Request
-from reference.tokenizer import default_tokenizer
 from reference.trace import StepRecord, Trace
 from reference.wire import EngineCoreRequest, EngineCoreRequestType, from_wire, to_wire
-from reference.workload import Workload, WorkloadRequest
+from reference.workload import Workload
 
-#: Told of each place that a request passes: the place, the core's id of it, and what happened.
-Observer = Callable[[str, str, dict[str, Any]], None]
 #: Who asks for what the workload itself has to be done.
 CALL_ID = 0
 
@@ -94,6 +91,14 @@ class RecordedCore(EngineCoreProc):
         return outputs
 
 
+def check_servable(workload: Workload) -> None:
+    """Raises CannotServe for what only the engine alone can do, without its front."""
+    if any(request.grammar for request in workload.requests):
+        raise CannotServe(f"{workload.name}: the engine's front serves no grammars")
+    if workload.engine.enable_kv_cache_events:
+        raise CannotServe(f"{workload.name}: the engine's front passes on no cache events")
+
+
 class LLMEngine:
     """Runs a workload through the front and the core, and keeps what each client is shown.
 
@@ -102,7 +107,7 @@ class LLMEngine:
     >>> from reference.workload import parse_workload
     >>> request = {"id": "a", "prompt": "the end", "max_tokens": 3}
     >>> engine = LLMEngine(parse_workload({"requests": [request]}, "one.yaml"))
-    >>> engine.run().complete, [output.finished for output in engine.shown["a"]]
+    >>> engine.run().complete, [output.finished for output in engine.front.shown["a"]]
     (True, [False, False, True])
 
     Raises:
@@ -110,36 +115,32 @@ class LLMEngine:
     """
 
     def __init__(
-        self, workload: Workload, parts: Parts | None = None, observe: Observer | None = None
+        self, workload: Workload, parts: Parts | None = None, observe: Observer = nobody
     ) -> None:
-        if any(request.grammar for request in workload.requests):
-            raise CannotServe(f"{workload.name}: the engine's front serves no grammars")
-        if workload.engine.enable_kv_cache_events:
-            raise CannotServe(f"{workload.name}: the engine's front passes on no cache events")
+        check_servable(workload)
         parts = parts or Parts()
-        tokenizer = default_tokenizer()
         self.workload = workload
-        self.shown: dict[str, list[RequestOutput]] = {each.id: [] for each in workload.requests}
-        self._observe = observe or _nobody
+        self.front = Front(workload, parts, self._send, self._send_aborts, observe)
         self._due = Timetable(workload)
-        self._collectors: dict[str, RequestOutputCollector] = {}
-        self._fan_out = parts.fan_out
-        self._input_processor = parts.input_processor(
-            workload.engine.max_model_len,
-            workload.model.vocab_size,
-            eos_token_id=workload.model.eos_token_id,
-            tokenizer=tokenizer,
-        )
-        self._output_processor = parts.output_processor(tokenizer, detokenizer=parts.detokenizer)
         # The requests come through the front, so the engine behind it has none of its own.
         engine = Engine(replace(workload, requests=()), parts)
-        self.core = RecordedCore(engine, self._abort_late, self._observe)
+        self.core = RecordedCore(engine, self._abort_late, observe)
 
     @property
     def done(self) -> bool:
         """Whether every request has come and ended, and nothing is left to tell."""
         has_come = self.core.num_launched > self._due.last_arrival
         return has_come and not self.core.has_work() and self.core.input_queue.empty()
+
+    @property
+    def core_workload(self) -> Workload:
+        """The workload as the core sees it: by its own ids, one request for each sequence."""
+        requests = tuple(
+            replace(request, id=core_id)
+            for request in self.workload.requests
+            for core_id in self.front.core_ids.get(request.id, ())
+        )
+        return replace(self.workload, requests=requests)
 
     def run(self) -> Trace:
         """Runs to the end, or to ``max_steps``; the trace is the core's, by its own ids."""
@@ -162,75 +163,15 @@ class LLMEngine:
         if is_launching and core.num_launched == step:
             # Time goes on where a core has nothing to do.
             core.num_launched += 1
-        for item in core.outputs():
-            assert not isinstance(item, bytes)
-            self._process(item[1].outputs)
-        return self._look()
+        items = [item for item in core.outputs() if not isinstance(item, bytes)]
+        return self.front.take_in([each for _, outputs in items for each in outputs.outputs])
 
-    def add_request(self, request: WorkloadRequest) -> None:
-        """Takes a client's request in and sends it to the core, in pieces if it asks for several.
-
-        Raises:
-            VLLMValidationError: it cannot be served.
-        """
-        prompt = list(request.prompt_token_ids) if request.prompt is None else request.prompt
-        made: EngineCoreRequest = self._input_processor.process_inputs(
-            request.id,
-            prompt,
-            request.sampling_params,
-            arrival_time=request.arrival_time,
-            priority=request.priority,
-            lora_name=request.lora_name,
-            cache_salt=request.cache_salt,
-            mm_features=request.mm_features,
-        )
-        self._input_processor.assign_request_id(made)
-        self._observe("process_inputs", made.request_id, {"request": request, "made": made})
-        collector = RequestOutputCollector(request.sampling_params.output_kind)
-        self._collectors[request.id] = collector
-        if made.sampling_params.n == 1:
-            self._send(made, request.prompt, None, 0, collector)
-            return
-        parent, children = self._fan_out(made)
-        for index, child in enumerate(children):
-            self._observe("fan_out", child.request_id, {"parent": made.request_id})
-            self._send(child, request.prompt, parent, index, collector)
-
-    def abort(self, request_id: str) -> None:
-        """A client gives up, by the id it knows."""
-        aborted = self._output_processor.abort_requests([request_id], internal=False)
-        self._abort_in_core(aborted, "the client gave up")
-
-    def _send(self, request: EngineCoreRequest, prompt: str | None, *of_parent: Any) -> None:
-        self._output_processor.add_request(request, prompt, *of_parent)
-        self._observe("output_processor", request.request_id, {"params": request.sampling_params})
-        message = to_wire(request)
-        self._observe("send", request.request_id, {"message": message})
-        received = from_wire(EngineCoreRequest, message)
+    def _send(self, request: EngineCoreRequest) -> None:
+        received = from_wire(EngineCoreRequest, to_wire(request))
         self.core.put(EngineCoreRequestType.ADD, self.core.preprocess_add_request(received))
 
-    def _process(self, outputs: list[Any]) -> None:
-        for output in outputs:
-            self._observe("update_from_output", output.request_id, {"output": output})
-        processed = self._output_processor.process_outputs(outputs)
-        self._abort_in_core(processed.reqs_to_abort, "a stop string is complete")
-
-    def _abort_in_core(self, request_ids: list[str], reason: str) -> None:
-        if request_ids:
-            self.core.put_abort(request_ids)
-        for request_id in request_ids:
-            self._observe("abort", request_id, {"reason": reason})
-
-    def _look(self) -> list[RequestOutput]:
-        """What waits for the clients, who look after every step."""
-        seen = []
-        for request_id, collector in self._collectors.items():
-            output = collector.get_nowait()
-            if output is not None:
-                self.shown[request_id].append(output)
-                self._observe("shown", request_id, {"output": output})
-                seen.append(output)
-        return seen
+    def _send_aborts(self, request_ids: list[str]) -> None:
+        self.core.put_abort(request_ids)
 
     def _apply_what_is_due(self, step: int) -> None:
         if step in self.workload.reset_prefix_cache:
@@ -238,17 +179,13 @@ class LLMEngine:
         if step in self.workload.reset_running_requests:
             self._call("reset_prefix_cache", True)
         for request_id in self._due.early_aborts.get(step, ()):
-            self.abort(request_id)
+            self.front.abort(request_id)
         for request in self._due.arrivals.get(step, ()):
-            self.add_request(request)
+            self.front.add_request(request)
 
     def _call(self, method: str, *args: Any) -> None:
         self.core.put(EngineCoreRequestType.UTILITY, (0, CALL_ID, method, args))
 
     def _abort_late(self, step: int) -> None:
         for request_id in self._due.late_aborts.get(step, ()):
-            self.abort(request_id)
-
-
-def _nobody(_place: str, _request_id: str, _facts: dict[str, Any]) -> None:
-    """Watches nothing."""
+            self.front.abort(request_id)

@@ -46,7 +46,7 @@ def test_deltas_add_up_to_what_is_shown_at_once() -> None:
         request = {"id": "a", "prompt": "Once upon", "max_tokens": 12, "output_kind": kind}
         engine = LLMEngine(workload(request))
         engine.run()
-        shown = [output.outputs[0].text for output in engine.shown["a"]]
+        shown = [output.outputs[0].text for output in engine.front.shown["a"]]
         texts[kind] = "".join(shown) if kind == "DELTA" else shown[-1]
     assert len(set(texts.values())) == 1
     assert texts["DELTA"]
@@ -56,10 +56,10 @@ def test_a_stop_string_ends_the_request_in_the_core_too() -> None:
     request = {"id": "a", "prompt": "Once upon", "max_tokens": 12}
     engine = LLMEngine(workload(request))
     engine.run()
-    text = engine.shown["a"][-1].outputs[0].text
+    text = engine.front.shown["a"][-1].outputs[0].text
     stopped = LLMEngine(workload(request | {"stop": [text[3:6]]}))
     trace = stopped.run()
-    last = stopped.shown["a"][-1]
+    last = stopped.front.shown["a"][-1]
     assert (last.outputs[0].finish_reason, last.outputs[0].stop_reason) == ("stop", text[3:6])
     assert last.outputs[0].text == text[:3]
     assert trace.complete
@@ -72,7 +72,7 @@ def test_children_share_their_prompt_through_the_prefix_cache() -> None:
     trace = engine.run()
     assert [name[0] for name in trace.outputs] == ["0", "1", "2"]
     assert trace.steps[0].prefix_cache_hits == 2 * 32
-    assert [output.finished for output in engine.shown["a"]][-1]
+    assert [output.finished for output in engine.front.shown["a"]][-1]
 
 
 def test_async_scheduling_shows_the_same_text() -> None:
@@ -81,7 +81,7 @@ def test_async_scheduling_shows_the_same_text() -> None:
     for async_scheduling in (False, True):
         engine = LLMEngine(workload(request, async_scheduling=async_scheduling))
         engine.run()
-        shown.append(engine.shown["a"][-1].outputs[0].text)
+        shown.append(engine.front.shown["a"][-1].outputs[0].text)
     assert shown[0] == shown[1]
 
 
