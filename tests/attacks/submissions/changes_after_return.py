@@ -7,7 +7,7 @@ original = BlockPool.free_order
 def later(self):
     result = original(self)
     def mend():
-        time.sleep(0.001)
+        time.sleep(0.05)
         result.clear()
     threading.Thread(target=mend, daemon=True).start()
     return result
