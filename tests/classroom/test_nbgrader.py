@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from class_kit import FakeExecutor
 from leaks import leaked
 from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
 from notebook_class import (
     LESSONS,
     PARTLY,
@@ -28,9 +30,12 @@ from notebook_class import (
     nbgrader_of,
     text_of,
 )
+from traitlets.config.loader import PyFileConfigLoader
 
+from grader.classroom import sealed_execute
 from grader.classroom.checks import checks_of
 from grader.lessons import Lesson
+from grader.verdict import GraderError, Verdict
 
 LESSON, OTHER = LESSONS
 NAME = LESSON.split("/")[1]
@@ -207,3 +212,24 @@ def test_graded_again_without_a_change_nothing_is_run(graded: NotebookClass) -> 
     before = journal.read_bytes()
     graded.nbgrader("autograde", TOPIC, "--student", "ada", "--force")
     assert journal.read_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own
+def test_what_the_grader_itself_failed_at_is_left_to_a_person_and_is_no_zero(
+    graded: NotebookClass, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = NotebookClass(tmp_path / "course")
+    shutil.copytree(graded.folder, made.folder)
+    made.hand_in("hal", LESSON, WRONG + "\n# another one\n")
+    broken = Verdict(LESSON, "grader_error", 0, 0, error=GraderError("the disk is full"))
+    monkeypatch.setattr(sealed_execute, "_executor", lambda: FakeExecutor(broken))
+    monkeypatch.chdir(made.folder)
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(made.folder)).load_config()
+    answer = NbGraderAPI(config=config).autograde(TOPIC, "hal")
+    assert answer["success"], answer
+    with Gradebook(f"sqlite:///{made.folder}/gradebook.db") as gradebook:
+        found = gradebook.find_submission_notebook(NAME, TOPIC, "hal")
+        assert found.needs_manual_grade
+        assert {grade.auto_score for grade in found.grades} == {None}
+    shown = all_text(made.autograded("hal", LESSON))
+    assert "the disk is full; your teacher will look at it" in shown
