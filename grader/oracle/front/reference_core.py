@@ -82,6 +82,10 @@ class ReferenceCore:
     def turn(self) -> bool:
         return self._proc.turn()
 
+    def run(self) -> list[Any]:
+        """Goes round to the end, and returns what was to be sent."""
+        return self._proc.run()
+
     def unfinished(self) -> int:
         return self.proc_scheduler.get_num_unfinished_requests()
 
