@@ -51,7 +51,9 @@ def base_source(base: Base) -> str:
 def read_attack(file: Path) -> Attack:
     """The attack that a file describes."""
     head, code = file.read_text(encoding="utf-8").split("\n\n", 1)
-    said: dict[str, Any] = dict(line.removeprefix("# ").split(": ", 1) for line in head.splitlines())
+    said: dict[str, Any] = dict(
+        line.removeprefix("# ").split(": ", 1) for line in head.splitlines()
+    )
     assert said["base"] in get_args(Base), file
     assert said["verdict"] in get_args(Expectation), file
     return Attack(file.stem, said["tries"], said["base"], said["verdict"], code)
