@@ -108,6 +108,52 @@ def diff(ctx: click.Context, examples: int, seed: int, jobs: int) -> None:
         ctx.exit(1)
 
 
+@oracle.command()
+@click.argument("kinds", nargs=-1, metavar="[PART]...")
+@click.option(
+    "--examples",
+    default=DEFAULT_EXAMPLES,
+    show_default=True,
+    type=click.IntRange(1),
+    help="How many scripts to draw for each part.",
+)
+@click.option("--seed", default=0, show_default=True, help="What they are drawn from.")
+@click.option(
+    "--record",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Write down what vLLM makes of them in this folder; compare nothing.",
+)
+@click.pass_context
+def front(
+    ctx: click.Context, kinds: tuple[str, ...], examples: int, seed: int, folder: Path | None
+) -> None:
+    """Compare the engine's front with vLLM's own classes, part by part, on drawn scripts.
+
+    PARTS are detokenizer, output_processor, input_processor and engine_core; all without any.
+    """
+    from grader.oracle.front.differential import diff_front
+    from grader.oracle.front.record import record_front
+    from grader.oracle.front.strategies import SCRIPTS
+    from grader.oracle.render import front_line
+    from grader.oracle.session import real_front
+
+    unknown = [kind for kind in kinds if kind not in SCRIPTS]
+    if unknown:
+        raise click.UsageError(f"{unknown[0]}: no such part; there are {', '.join(SCRIPTS)}")
+    agrees = True
+    with _failing_plainly(), real_front() as real:
+        for kind in kinds or SCRIPTS:
+            if folder is not None:
+                click.echo(record_front(kind, examples, seed, real, folder))
+                continue
+            report = diff_front(kind, examples, seed, real)
+            agrees = agrees and report.disagreement is None
+            click.echo(front_line(report))
+    if not agrees:
+        ctx.exit(1)
+
+
 @contextmanager
 def _progress() -> Iterator[Progress]:
     from rich.console import Console

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.oracle.differential import DiffReport, Disagreement
+from grader.oracle.front.differential import FrontReport
 from grader.oracle.situations import SITUATIONS
 from reference.trace import StepRecord
 
@@ -23,6 +24,16 @@ def print_report(report: DiffReport, console: Console, *, counts: bool = True) -
         console.print(situation_table(report))
     if report.disagreement is not None:
         console.print(disagreement(report.disagreement))
+
+
+def front_line(report: FrontReport) -> str:
+    """One part of the front: do they agree, and if not, on which script they do not."""
+    found = report.disagreement
+    if found is None:
+        return f"✓ {report.kind}: {report.examples} scripts, the same on both"
+    parts = {"script": found.script, "reference": found.reference, "vLLM": found.real}
+    lines = [f"  {name}: {value}" for name, value in parts.items()]
+    return "\n".join([f"✗ {report.kind}: they differ after {report.examples} scripts", *lines])
 
 
 def summary(report: DiffReport) -> Text:
