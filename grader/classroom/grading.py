@@ -13,7 +13,7 @@ import msgspec
 from grader.cache import standard
 from grader.classroom.checks import checks_of
 from grader.classroom.course import Course
-from grader.classroom.executor import Executor, Task
+from grader.classroom.executor import Executor, Result, Task
 from grader.classroom.journal import Entry, Journal
 from grader.classroom.submissions import Collected, Submission
 from grader.lessons import Lesson
@@ -21,6 +21,9 @@ from grader.runner.warm import not_started
 from grader.sandbox import SEALED, Sandbox
 from grader.stub import stub_of
 from grader.verdict import LoadError, Verdict
+
+# Where more than these fail, it is not by chance.
+MOST_TRIED_AGAIN = 20
 
 Tell = Callable[[int, int], None]
 _Submissions = Collected | Sequence[Submission]
@@ -46,7 +49,7 @@ def grade_class(
     """Grade every submission whose verdict the journal does not have, or (`regrade`) all of them.
 
     Gives each submission once its verdict is in the journal. `tell` hears how many of how many
-    that are. Equal submissions are graded once.
+    that are. Equal submissions are graded once; what the grader fails at is tried twice.
     """
     run = _Run(course, journal, sandbox, regrade)
     tell(0, len(collected))
@@ -85,16 +88,29 @@ class _Run:
         self._sandbox, self._regrade = sandbox, regrade
         self._standard = cache(lambda lesson: standard(course.files_of(lesson)))
         self._waiting: dict[str, list[_Who]] = {}
+        self._running: dict[str, Task] = {}
         self._entered: deque[tuple[_Who, bool]] = deque()
         self._graded_here: set[str] = set()
 
-    def over(self, collected: _Submissions, executor: Executor) -> Iterator[Graded]:
+    def over(self, collected: Collected, executor: Executor) -> Iterator[Graded]:
+        failed: list[Task] = []
         for result in executor.run(self._tasks(collected)):
-            self._graded_here.add(result.key)
-            for who in self._waiting.pop(result.key):
-                self._enter(who, result.verdict)
+            task = self._running.pop(result.key)
+            if result.verdict.status == "grader_error" and len(failed) < MOST_TRIED_AGAIN:
+                failed.append(task)
+            else:
+                self._finish(result)
+            yield from self._news()
+        # A machine that was too busy, or short of memory, may not be so any more.
+        for result in executor.run(failed):
+            self._finish(result)
             yield from self._news()
         yield from self._news()
+
+    def _finish(self, result: Result) -> None:
+        self._graded_here.add(result.key)
+        for who in self._waiting.pop(result.key):
+            self._enter(who, result.verdict)
 
     def _tasks(self, collected: _Submissions) -> Iterator[Task]:
         """What is to be graded; whatever has a verdict without that is entered on the way."""
@@ -113,7 +129,9 @@ class _Run:
                 self._waiting[key] = [who]
                 source = submission.source or b""
                 root = self._course.foreign_root
-                yield Task(key, lesson.name, source, by, self._sandbox, root)
+                task = Task(key, lesson.name, source, by, self._sandbox, root)
+                self._running[key] = task
+                yield task
 
     def _is_in_journal(self, who: _Who) -> bool:
         entry = self._journal.latest(who.student, who.lesson)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 import pytest
 from class_kit import (
@@ -20,7 +22,7 @@ from class_kit import (
 )
 
 from grader.classroom.course import Course
-from grader.classroom.executor import Executor
+from grader.classroom.executor import Executor, Result, Task, failed
 from grader.classroom.grading import Graded, grade_class
 from grader.classroom.journal import open_journal
 from grader.classroom.local import LocalExecutor
@@ -108,6 +110,23 @@ def test_what_the_grader_failed_at_is_tried_again(course: Course) -> None:
     assert first.entry.verdict.status == "grader_error"
     (second,) = graded(course, FakeExecutor(verdict(5)))
     assert (second.entry.verdict.points, second.is_new) == (5, True)
+
+
+def test_what_the_grader_failed_at_is_tried_twice_in_one_run(course: Course) -> None:
+    hand_in(course, "ada", RIGHT)
+    hand_in(course, "bob", HALF)
+    executor = FakeExecutor(verdict(5))
+    run = executor.run
+
+    def run_with_trouble(tasks: Iterable[Task]) -> Iterator[Result]:
+        for result in run(tasks):
+            is_first = len(executor.tasks) == 1
+            yield failed(executor.tasks[0], "too busy") if is_first else result
+
+    executor.run = run_with_trouble  # type: ignore[method-assign]  # in its place
+    found = graded(course, executor)
+    assert len(executor.tasks) == 3
+    assert {each.entry.student: each.entry.verdict.points for each in found} == {"ada": 5, "bob": 5}
 
 
 def test_a_task_says_nothing_of_the_student(course: Course) -> None:
