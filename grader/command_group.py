@@ -10,9 +10,6 @@ from typing import Any
 
 import click
 
-from grader.lessons import ROOT, UnknownLesson
-from manifest.course import MalformedCourse
-
 COMMANDS = {
     "status": "Where you are, what is next, what to type.",
     "list": "All topics and lessons, and how far you are.",
@@ -134,8 +131,14 @@ def run(args: list[str] | None = None) -> int:
         if error.filename is None:
             _drop_output()
         return _failed(_words(error))
-    except (MalformedCourse, UnknownLesson) as error:
-        return _failed(str(error))
+    except Exception as error:
+        # Imported here: a command that comes to nothing of the kind needs neither.
+        from grader.lessons import UnknownLesson
+        from manifest.course import MalformedCourse
+
+        if isinstance(error, MalformedCourse | UnknownLesson):
+            return _failed(str(error))
+        raise
     return code if isinstance(code, int) else 0
 
 
@@ -147,6 +150,7 @@ def _failed(message: str, code: int = 1) -> int:
 def _words(error: OSError) -> str:
     if error.filename is None:
         return f"the output cannot be written: {error.strerror or error}"
+    from grader.lessons import ROOT
     from grader.source import printable
 
     file = Path(os.fsdecode(error.filename))
