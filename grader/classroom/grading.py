@@ -25,6 +25,7 @@ from grader.verdict import LoadError, Verdict
 # Where more than these fail, it is not by chance.
 MOST_TRIED_AGAIN = 20
 
+Submissions = Collected | Sequence[Submission]
 Tell = Callable[[int, int], None]
 _Submissions = Collected | Sequence[Submission]
 
@@ -92,7 +93,7 @@ class _Run:
         self._entered: deque[tuple[_Who, bool]] = deque()
         self._graded_here: set[str] = set()
 
-    def over(self, collected: Collected, executor: Executor) -> Iterator[Graded]:
+    def over(self, collected: Submissions, executor: Executor) -> Iterator[Graded]:
         failed: list[Task] = []
         for result in executor.run(self._tasks(collected)):
             task = self._running.pop(result.key)
