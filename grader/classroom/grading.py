@@ -27,7 +27,6 @@ MOST_TRIED_AGAIN = 20
 
 Submissions = Collected | Sequence[Submission]
 Tell = Callable[[int, int], None]
-_Submissions = Collected | Sequence[Submission]
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Graded:
 
 def grade_class(
     course: Course,
-    collected: _Submissions,
+    collected: Submissions,
     executor: Executor,
     journal: Journal,
     sandbox: Sandbox = "bubblewrap",
@@ -113,7 +112,7 @@ class _Run:
         for who in self._waiting.pop(result.key):
             self._enter(who, result.verdict)
 
-    def _tasks(self, collected: _Submissions) -> Iterator[Task]:
+    def _tasks(self, collected: Submissions) -> Iterator[Task]:
         """What is to be graded; whatever has a verdict without that is entered on the way."""
         for submission in collected:
             lesson = self._course.files_of(submission.lesson)
