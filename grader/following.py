@@ -101,7 +101,9 @@ def follow(workload: Workload, request_id: str) -> tuple[Journey, LLMEngine]:
     """
     names = [request.id for request in workload.requests]
     if request_id not in names:
-        raise UnknownRequest(f"{workload.name} has no request {request_id}; it has {names}")
+        raise UnknownRequest(
+            f"{workload.name} has no request {request_id}; it has {', '.join(names)}"
+        )
     follower = _Follower(request_id)
     engine = LLMEngine(workload, observe=follower.observe)
     follower.engine = engine
