@@ -561,12 +561,12 @@ def test_ghosts_move_the_target(lesson: Any) -> None:
     manager.touch(keys("fg"))
     expect(manager.prepare_store(keys("klm")), (keys("klm"), [0, 1, 2], keys("hij")))
     manager.complete_store(keys("klm"))
-    for ghost in "hda":
+    for ghost in "hida":
         manager.touch(keys(ghost))
     expect(
         manager.prepare_store(keys("nop")),
-        (keys("nop"), [3, 1, 0], keys("klg")),
-        "The target is 2: h and d are ghosts. a is none any more, as B1 keeps the last five.",
+        (keys("nop"), [4, 3, 0], keys("kgf")),
+        "The target is 3: h, i and d are ghosts. a is none any more: B1 keeps the last five.",
     )
 
 
