@@ -450,11 +450,13 @@ def test_lru_does_not_search(lesson: Any) -> None:
             manager.prepare_store(key)
             manager.complete_store(key)
 
-        return quickest(replace_one, range(20))
+        # The first one finds a slot that is free, so nothing is evicted for it.
+        replace_one(0)
+        return quickest(replace_one, range(1, 16))
 
     few, many = 100, 50_000
     require(
-        seconds(many) < 3 * seconds(few) + 0.0001,
+        seconds(many) < 4 * seconds(few) + 0.0001,
         f"With {many:,} chunks being read an eviction takes many times as long as with {few}: "
         "they are searched for one that may go. Those that may go should have a list of their own.",
     )
