@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
+
+from grader.commands.parts import LazyParts
 
 COMMANDS = {
     "status": "Where you are, what is next, what to type.",
@@ -40,20 +41,8 @@ class ReaderGone(Exception):
     """Whoever read the output has gone: a pager, `head`."""
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports one when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"grader.commands.{cmd_name}")
-        command = module.command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"grader/commands/{cmd_name}.py: `command` is no click command")
-        return command
+class Commands(LazyParts):
+    """All commands; a name that is none gets the nearest one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -83,7 +72,8 @@ class LazyGroup(click.Group):
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=Commands,
+    parts=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

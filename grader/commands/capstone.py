@@ -16,6 +16,6 @@ PARTS = {
 }
 
 
-@click.group("capstone", cls=LazyParts, parts=PARTS)
+@click.group("capstone", cls=LazyParts, parts=PARTS, prefix="capstone_")
 def command() -> None:
     """Read a real pull request of vLLM, and predict in numbers what it does."""

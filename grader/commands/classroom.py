@@ -16,7 +16,7 @@ PARTS = {
 }
 
 
-@click.group("classroom", cls=LazyParts, parts=PARTS)
+@click.group("classroom", cls=LazyParts, parts=PARTS, prefix="classroom_")
 def command() -> None:
     """Grade a class: files and notebooks in COURSE/submitted/STUDENT/TOPIC/LESSON.py or .ipynb.
 

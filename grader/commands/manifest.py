@@ -14,6 +14,6 @@ PARTS = {
 }
 
 
-@click.group("manifest", cls=LazyParts, parts=PARTS)
+@click.group("manifest", cls=LazyParts, parts=PARTS, prefix="manifest_")
 def command() -> None:
     """The symbols and facts of vLLM that the course cites, and whether they still hold."""

@@ -10,11 +10,17 @@ import click
 
 
 class LazyParts(click.Group):
-    """Knows its parts by name and in words; `NAME PART` is `command` in `NAME_PART.py`."""
+    """Knows its parts by name and in words.
 
-    def __init__(self, *arguments: Any, parts: Mapping[str, str], **options: Any) -> None:
+    A part is `command` in the module of `grader.commands` that has its name behind `prefix`.
+    """
+
+    def __init__(
+        self, *arguments: Any, parts: Mapping[str, str], prefix: str = "", **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._parts = parts
+        self._prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         return list(self._parts)
@@ -22,7 +28,7 @@ class LazyParts(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self._parts:
             return None
-        module = f"{self.name}_{cmd_name}"
+        module = f"{self._prefix}{cmd_name}"
         command = importlib.import_module(f"grader.commands.{module}").command
         if not isinstance(command, click.Command):
             raise TypeError(f"grader/commands/{module}.py: `command` is no command")
